@@ -1,0 +1,17 @@
+//! The ground under Spanwise: how a number lies in memory ([`Element`]), how an array lies in memory
+//! ([`View`]), and the hot loops over both.
+//!
+//! This is the only crate of the workspace that contains `unsafe`.
+
+mod element;
+mod error;
+mod matrix;
+mod shape;
+mod view;
+
+pub use element::{Dtype, Element};
+pub use error::ShapeError;
+pub use half::{bf16, f16};
+pub use matrix::Matrix;
+pub use shape::{MAX_RANK, Shape};
+pub use view::{Elements, View};
