@@ -1,1 +1,26 @@
-//! Being written.
+//! Attention: every output is a weighted sum of value rows, `o = Σ aᵢ vᵢ` with `a = softmax(scale·q·K)`.
+//!
+//! [`Problem`] takes q, k, v and [`Options`] and checks all of it once; [`reference`] evaluates a problem in plain
+//! f64, one step after another. The letters are the same everywhere: `B` batch, `H` query heads, `G` key/value
+//! heads, `N` queries, `M` keys, `D` key width, `E` value width.
+//!
+//! ```
+//! use spanwise_attention::{Options, Problem, reference};
+//! use spanwise_kernels::View;
+//!
+//! let q = View::new(&[1.0, 0.0], &[1, 2])?;
+//! let k = View::new(&[1.0, 0.0, 0.0, 1.0, 1.0, 1.0], &[3, 2])?;
+//! let v = View::new(&[1.0, 0.0, 0.0, 2.0, 1.0, 1.0], &[3, 2])?;
+//! let answer = reference::attend(&Problem::new(q, k, v, Options::default())?);
+//! assert!((answer.values[0] - 0.802_224_19).abs() < 1e-8);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod mask;
+mod problem;
+pub mod reference;
+
+pub use error::AttentionError;
+pub use mask::{Alignment, Blocks, Causal, Window};
+pub use problem::{Options, Problem, Sizes};

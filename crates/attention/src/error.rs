@@ -1,0 +1,189 @@
+//! Why a problem cannot be built.
+
+use spanwise_kernels::Shape;
+
+/// What does not fit between q, k, v and the options.
+///
+/// `Display` is one line: operation, argument, what was found, what was expected. [`AttentionError::hint`] says
+/// what probably happened, where that can be told.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttentionError {
+    /// q, k or v is a vector or a scalar.
+    #[error("attention: `{argument}` has shape {found}; expected 2 to 4 dimensions (…, rows, width)")]
+    Rank {
+        /// `q`, `k` or `v`.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+    },
+
+    /// q and k differ in width.
+    #[error("attention: `k` has width {k_width}, `q` has width {q_width}; they must be equal")]
+    KeyWidth {
+        /// `D` of q.
+        q_width: usize,
+        /// `D` of k.
+        k_width: usize,
+        /// The shape of k.
+        k: Shape,
+    },
+
+    /// q and k have no columns, so that there is nothing to compare and no `1/√D`.
+    #[error("attention: `q` has width 0; expected at least 1")]
+    NoWidth,
+
+    /// k and v differ in rows.
+    #[error("attention: `v` has {v_rows} rows, `k` has {k_rows}; they must be equal, one value per key")]
+    ValueRows {
+        /// `M` of k.
+        k_rows: usize,
+        /// `M` of v.
+        v_rows: usize,
+        /// The shape of v.
+        v: Shape,
+    },
+
+    /// k and v differ in heads.
+    #[error("attention: `v` has {v_heads} heads, `k` has {k_heads}; they must be equal or one of them 1")]
+    ValueHeads {
+        /// `G` of k.
+        k_heads: usize,
+        /// `G` of v.
+        v_heads: usize,
+    },
+
+    /// The query heads do not divide into groups.
+    #[error(
+        "attention: `q` has {q_heads} heads, `k` has {k_heads}; the first must be a multiple of the second"
+    )]
+    Heads {
+        /// `H`.
+        q_heads: usize,
+        /// `G`.
+        k_heads: usize,
+    },
+
+    /// Batch sizes that are neither equal nor 1.
+    #[error("attention: `{argument}` has batch size {found}, expected {expected} or 1")]
+    Batch {
+        /// `q`, `k` or `v`.
+        argument: &'static str,
+        /// Its batch size.
+        found: usize,
+        /// The batch size of the arguments before it.
+        expected: usize,
+    },
+
+    /// A mask, bias or block pattern that does not broadcast.
+    #[error("attention: `{argument}` has shape {found}, which does not broadcast to {expected} ({letters})")]
+    Broadcast {
+        /// `mask`, `bias` or `blocks`.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+        /// The shape it must broadcast to.
+        expected: Shape,
+        /// That shape in letters.
+        letters: &'static str,
+    },
+
+    /// The diagonal is ambiguous where queries and keys differ in number.
+    #[error(
+        "attention: `{argument}` with {queries} queries and {keys} keys is ambiguous; say `top-left` or `bottom-right`"
+    )]
+    Alignment {
+        /// `causal` or `window`.
+        argument: &'static str,
+        /// `N`.
+        queries: usize,
+        /// `M`.
+        keys: usize,
+    },
+
+    /// Causal and window name different diagonals.
+    #[error("attention: `causal` is {causal} and `window` is {window}; they must follow the same diagonal")]
+    Diagonals {
+        /// The diagonal of causal.
+        causal: crate::Alignment,
+        /// The diagonal of the window.
+        window: crate::Alignment,
+    },
+
+    /// A number outside its range.
+    #[error("attention: `{argument}` is {found}; expected {expected}")]
+    Number {
+        /// `scale` or `softcap`.
+        argument: &'static str,
+        /// The number.
+        found: f64,
+        /// What it must be.
+        expected: &'static str,
+    },
+
+    /// A list that is not as long as it must be.
+    #[error("attention: `{argument}` has {found} entries; expected {expected}, one per {per}")]
+    Count {
+        /// `alibi`, `sinks` or `lengths`.
+        argument: &'static str,
+        /// Its length.
+        found: usize,
+        /// `H` or `B`.
+        expected: usize,
+        /// What each entry belongs to.
+        per: &'static str,
+    },
+
+    /// A ragged length beyond the keys there are.
+    #[error("attention: `lengths` is {found} for batch entry {batch}; there are only {keys} keys")]
+    Length {
+        /// Which batch entry.
+        batch: usize,
+        /// Its length.
+        found: usize,
+        /// `M`.
+        keys: usize,
+    },
+
+    /// A block pattern whose blocks have no rows or no columns.
+    #[error("attention: `blocks` are {rows} × {cols}; expected at least 1 × 1")]
+    BlockSize {
+        /// Queries per block.
+        rows: usize,
+        /// Keys per block.
+        cols: usize,
+    },
+}
+
+impl AttentionError {
+    /// What probably happened, where that can be told.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            AttentionError::KeyWidth { q_width, k, .. } if rows_of(k) == Some(*q_width) => {
+                Some(format!("`k` looks transposed; its shape is {k}"))
+            }
+            AttentionError::ValueRows { k_rows, v, .. } if v.dims().last() == Some(k_rows) => {
+                Some(format!("`v` looks transposed; its shape is {v}"))
+            }
+            AttentionError::Rank { found, .. } if found.rank() == 1 => {
+                Some(format!("a single row is a matrix of shape (1, {})", found.len()))
+            }
+            AttentionError::Broadcast { found, expected, .. } => {
+                let (f, e) = (found.dims(), expected.dims());
+                let swapped = f.len() >= 2
+                    && e.len() >= 2
+                    && f[f.len() - 1] == e[e.len() - 2]
+                    && f[f.len() - 2] == e[e.len() - 1];
+                swapped.then(|| {
+                    "its last two axes look exchanged: rows are queries, columns are keys".to_owned()
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The second-last dimension.
+fn rows_of(shape: &Shape) -> Option<usize> {
+    shape.rank().checked_sub(2).map(|axis| shape.dims()[axis])
+}
