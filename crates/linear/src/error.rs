@@ -1,0 +1,208 @@
+//! What can be wrong with a linear problem.
+
+use spanwise_kernels::Shape;
+use std::fmt;
+
+/// One extent of an array, with the word that names it in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Extent {
+    /// Elements of a vector.
+    Length(usize),
+    /// Rows of a matrix.
+    Rows(usize),
+    /// Columns of a matrix.
+    Columns(usize),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n, one) = match *self {
+            Extent::Length(n) => return write!(f, "length {n}"),
+            Extent::Rows(n) => (n, "row"),
+            Extent::Columns(n) => (n, "column"),
+        };
+        write!(f, "{n} {one}{}", if n == 1 { "" } else { "s" })
+    }
+}
+
+/// Why a linear operation has no answer.
+///
+/// `operation` is the verb that was asked for, `argument` the name its documentation gives the array.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinearError {
+    /// An array has the wrong number of dimensions.
+    #[error("{operation}: `{argument}` has shape {found}; expected {expected} dimensions")]
+    Dimensions {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+        /// How many dimensions it should have.
+        expected: usize,
+    },
+
+    /// Two arrays that meet do not fit each other.
+    #[error("{operation}: `{argument}` has {found}, `{other}` has {expected}; they must be equal")]
+    Mismatch {
+        /// The verb.
+        operation: &'static str,
+        /// The array that does not fit.
+        argument: &'static str,
+        /// Its extent.
+        found: Extent,
+        /// The array it meets.
+        other: &'static str,
+        /// The extent it should have.
+        expected: Extent,
+    },
+
+    /// An array without rows or columns where numbers are needed.
+    #[error("{operation}: `{argument}` has shape {found}; expected at least one row and one column")]
+    Empty {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+    },
+
+    /// A NaN or an infinity.
+    #[error("{operation}: `{argument}` holds {value} at row {row}, column {column}; expected finite numbers")]
+    NotFinite {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// First such row, counted from 0.
+        row: usize,
+        /// Its column, counted from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+
+    /// Finite numbers whose products leave the range of f64.
+    #[error(
+        "{operation}: the numbers of `{argument}` are too large; an intermediate result overflows\nhint: divide `{argument}` by its largest magnitude"
+    )]
+    Overflow {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+    },
+
+    /// A square matrix was needed.
+    #[error("{operation}: `{argument}` has shape {found}; expected as many rows as columns")]
+    NotSquare {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+    },
+
+    /// A symmetric matrix was needed.
+    #[error(
+        "{operation}: `{argument}` is not symmetric; entries ({row}, {column}) and ({column}, {row}) differ by {difference:e}"
+    )]
+    NotSymmetric {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// Row of the pair that differs most.
+        row: usize,
+        /// Column of that pair.
+        column: usize,
+        /// How much the two entries differ.
+        difference: f64,
+    },
+
+    /// A positive definite matrix was needed.
+    #[error(
+        "{operation}: `{argument}` is not positive definite; a direction has curvature {curvature:e}, expected above 0\nhint: LU or SVD solves systems that are not positive definite"
+    )]
+    NotPositiveDefinite {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// `vᵀAv` for the unit vector `v` found, or the pivot that was not positive.
+        curvature: f64,
+    },
+
+    /// A system without a unique answer.
+    #[error(
+        "{operation}: `{argument}` is singular to working precision; rank {rank} of {expected}, reciprocal condition {reciprocal_condition:e}\nhint: the SVD solver gives the minimum-norm answer"
+    )]
+    Singular {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+        /// Its numerical rank, on unit-scaled columns.
+        rank: usize,
+        /// The rank a unique answer needs.
+        expected: usize,
+        /// 1 / condition number of the unit-scaled columns; 0 where a column is zero.
+        reciprocal_condition: f64,
+    },
+
+    /// An iteration ended without reaching its tolerance.
+    #[error(
+        "{operation}: no convergence after {iterations} iterations; residual {residual:e}, expected {tolerance:e}"
+    )]
+    NoConvergence {
+        /// The verb.
+        operation: &'static str,
+        /// Iterations done.
+        iterations: usize,
+        /// The residual reached.
+        residual: f64,
+        /// The residual asked for.
+        tolerance: f64,
+    },
+
+    /// A number outside the range that makes sense.
+    #[error("{operation}: `{argument}` is {found}; expected {expected}")]
+    OutOfRange {
+        /// The verb.
+        operation: &'static str,
+        /// The setting.
+        argument: &'static str,
+        /// What was given.
+        found: f64,
+        /// What makes sense.
+        expected: &'static str,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mismatch_names_both_arrays_and_their_extents() {
+        let error = LinearError::Mismatch {
+            operation: "linear",
+            argument: "w",
+            found: Extent::Length(3),
+            other: "X",
+            expected: Extent::Columns(2),
+        };
+        assert_eq!(error.to_string(), "linear: `w` has length 3, `X` has 2 columns; they must be equal");
+    }
+
+    #[test]
+    fn one_row_is_singular() {
+        assert_eq!(Extent::Rows(1).to_string(), "1 row");
+        assert_eq!(Extent::Columns(0).to_string(), "0 columns");
+    }
+}
