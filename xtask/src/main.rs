@@ -1,1 +1,71 @@
-fn main() {}
+//! `cargo xtask …`: what contributors and CI run. Each task sets up what it needs.
+
+use anyhow::{Context, Result, bail};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "\
+cargo xtask TASK
+
+Tasks:
+  test    every test: unit, integration and documentation tests of all crates, the README's snippets
+  lint    formatting, clippy without warnings, documentation without warnings
+  ci      test, then lint";
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1);
+    let result = match task.as_deref() {
+        Some("test") => test(),
+        Some("lint") => lint(),
+        Some("ci") => test().and_then(|()| lint()),
+        Some("help" | "--help" | "-h") | None => {
+            println!("{HELP}");
+            Ok(())
+        }
+        Some(other) => {
+            eprintln!("error: unknown task `{other}`\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test() -> Result<()> {
+    cargo(&["test", "--workspace", "--quiet"])
+}
+
+fn lint() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    run(command("doc", &["--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn cargo(args: &[&str]) -> Result<()> {
+    run(&mut command(args[0], &args[1..]))
+}
+
+/// The cargo that runs this task, in the workspace's root.
+fn command(subcommand: &str, args: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    command.current_dir(root).arg(subcommand).args(args);
+    command
+}
+
+/// Says what runs, runs it, and fails where it fails.
+fn run(command: &mut Command) -> Result<()> {
+    let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = format!("cargo {}", words.join(" "));
+    eprintln!("▸ {line}");
+    let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
+    if !status.success() {
+        bail!("`{line}` failed: {status}");
+    }
+    Ok(())
+}

@@ -7,12 +7,12 @@ use spanwise_attention::{Alignment, AttentionError, Blocks, Causal, Options, Pro
 use spanwise_kernels::{View, bf16, f16};
 
 /// Weights of queries of 1 over keys whose exponentials are `counts`; every value is `(j + 1)`.
-fn weights_of(queries: usize, counts: &[f64], options: Options<'_, f64>) -> Vec<Vec<f64>> {
+fn weights_of(queries: usize, counts: &[f64], options: &Options<'_, f64>) -> Vec<Vec<f64>> {
     steps_of(queries, counts, options).weights.chunks(counts.len()).map(<[f64]>::to_vec).collect()
 }
 
-fn steps_of(queries: usize, counts: &[f64], mut options: Options<'_, f64>) -> reference::Steps {
-    options.scale = options.scale.or(Some(1.0));
+fn steps_of(queries: usize, counts: &[f64], options: &Options<'_, f64>) -> reference::Steps {
+    let options = Options { scale: options.scale.or(Some(1.0)), ..*options };
     let q = vec![1.0; queries];
     let k: Vec<f64> = counts.iter().map(|c| c.ln()).collect();
     let v: Vec<f64> = (1..=counts.len()).map(|j| j as f64).collect();
@@ -55,7 +55,7 @@ fn the_weights_of_the_text_come_out() {
 #[test]
 fn scale_multiplies_the_products() {
     let twice = Options { scale: Some(2.0), ..Options::default() };
-    assert_rows(&weights_of(1, &[1.0, 2.0], twice), &[&[0.2, 0.8]]);
+    assert_rows(&weights_of(1, &[1.0, 2.0], &twice), &[&[0.2, 0.8]]);
     // Unless given it is 1/√D: D = 4, q·k = 2·ln 3 gives a score of ln 3.
     let q = [1.0; 4];
     let k = [0.0, 0.0, 0.0, 0.0, 3_f64.ln(), 3_f64.ln(), 0.0, 0.0];
@@ -75,7 +75,7 @@ fn the_soft_cap_bends_scores_before_the_bias_is_added() {
     let bias = [0.0, 1.0];
     let options =
         Options { softcap: Some(1.0), bias: Some(View::new(&bias, &[2]).unwrap()), ..Options::default() };
-    let steps = steps_of(1, &[1.0, 3.0], options);
+    let steps = steps_of(1, &[1.0, 3.0], &options);
     assert_rows(&[steps.scores], &[&[0.0, 1.8]]);
 }
 
@@ -83,7 +83,7 @@ fn the_soft_cap_bends_scores_before_the_bias_is_added() {
 fn a_bias_is_added_and_broadcast_and_may_hide() {
     let bias = [2_f64.ln(), 0.0, f64::NEG_INFINITY];
     let options = Options { bias: Some(View::new(&bias, &[1, 3]).unwrap()), ..Options::default() };
-    assert_rows(&weights_of(2, &[1.0, 2.0, 5.0], options), &[&[0.5, 0.5, 0.0], &[0.5, 0.5, 0.0]]);
+    assert_rows(&weights_of(2, &[1.0, 2.0, 5.0], &options), &[&[0.5, 0.5, 0.0], &[0.5, 0.5, 0.0]]);
 }
 
 #[test]
@@ -92,35 +92,35 @@ fn alibi_falls_with_the_distance_from_the_querys_place() {
     let options = Options { alibi: Some(&slopes), ..Options::default() };
     // Two queries beside the last two of three keys: distances (1, 0, 1) and (2, 1, 0).
     assert_rows(
-        &weights_of(2, &[1.0; 3], options),
+        &weights_of(2, &[1.0; 3], &options),
         &[&[0.25, 0.5, 0.25], &[1.0 / 7.0, 2.0 / 7.0, 4.0 / 7.0]],
     );
     let top_left = Options { causal: Some(Causal::Aligned(Alignment::TopLeft)), ..options };
-    assert_rows(&weights_of(2, &[1.0; 3], top_left), &[&[1.0, 0.0, 0.0], &[1.0 / 3.0, 2.0 / 3.0, 0.0]]);
+    assert_rows(&weights_of(2, &[1.0; 3], &top_left), &[&[1.0, 0.0, 0.0], &[1.0 / 3.0, 2.0 / 3.0, 0.0]]);
 }
 
 #[test]
 fn a_boolean_mask_keeps_what_is_true() {
     let mask = [true, false, true, false, true, true];
     let options = Options { mask: Some(View::new(&mask, &[2, 3]).unwrap()), ..Options::default() };
-    assert_rows(&weights_of(2, &[1.0, 2.0, 3.0], options), &[&[0.25, 0.0, 0.75], &[0.0, 0.4, 0.6]]);
+    assert_rows(&weights_of(2, &[1.0, 2.0, 3.0], &options), &[&[0.25, 0.0, 0.75], &[0.0, 0.4, 0.6]]);
 }
 
 #[test]
 fn causal_follows_the_diagonal_that_was_named() {
     let square = Options { causal: Some(Causal::Square), ..Options::default() };
-    assert_rows(&weights_of(2, &[1.0, 3.0], square), &[&[1.0, 0.0], &[0.25, 0.75]]);
+    assert_rows(&weights_of(2, &[1.0, 3.0], &square), &[&[1.0, 0.0], &[0.25, 0.75]]);
     let top_left = Options { causal: Some(Causal::Aligned(Alignment::TopLeft)), ..Options::default() };
-    assert_rows(&weights_of(2, &[1.0, 3.0, 4.0], top_left), &[&[1.0, 0.0, 0.0], &[0.25, 0.75, 0.0]]);
+    assert_rows(&weights_of(2, &[1.0, 3.0, 4.0], &top_left), &[&[1.0, 0.0, 0.0], &[0.25, 0.75, 0.0]]);
     let bottom_right =
         Options { causal: Some(Causal::Aligned(Alignment::BottomRight)), ..Options::default() };
-    assert_rows(&weights_of(2, &[1.0, 3.0, 4.0], bottom_right), &[&[0.25, 0.75, 0.0], &[0.125, 0.375, 0.5]]);
+    assert_rows(&weights_of(2, &[1.0, 3.0, 4.0], &bottom_right), &[&[0.25, 0.75, 0.0], &[0.125, 0.375, 0.5]]);
 }
 
 #[test]
 fn more_queries_than_keys_leave_the_first_rows_empty_at_the_bottom_right() {
     let options = Options { causal: Some(Causal::Aligned(Alignment::BottomRight)), ..Options::default() };
-    let steps = steps_of(3, &[1.0, 1.0], options);
+    let steps = steps_of(3, &[1.0, 1.0], &options);
     assert_rows(&[steps.weights], &[&[0.0, 0.0, 1.0, 0.0, 0.5, 0.5]]);
     assert_eq!(steps.answer.values, [0.0, 1.0, 1.5]);
     assert_eq!(steps.answer.lse[0], f64::NEG_INFINITY);
@@ -132,19 +132,19 @@ fn a_window_reaches_left_and_right_of_the_diagonal() {
     let window = Window { left: Some(1), right: Some(0), alignment: None };
     let options = Options { window: Some(window), ..Options::default() };
     assert_rows(
-        &weights_of(3, &[1.0, 1.0, 3.0], options),
+        &weights_of(3, &[1.0, 1.0, 3.0], &options),
         &[&[1.0, 0.0, 0.0], &[0.5, 0.5, 0.0], &[0.0, 0.25, 0.75]],
     );
     let right_only = Window { left: None, right: Some(1), alignment: None };
     let options = Options { window: Some(right_only), ..Options::default() };
-    assert_rows(&weights_of(3, &[1.0; 3], options), &[&[0.5, 0.5, 0.0], &[1.0 / 3.0; 3], &[1.0 / 3.0; 3]]);
+    assert_rows(&weights_of(3, &[1.0; 3], &options), &[&[0.5, 0.5, 0.0], &[1.0 / 3.0; 3], &[1.0 / 3.0; 3]]);
     let aligned = Window { left: Some(0), right: Some(0), alignment: Some(Alignment::BottomRight) };
     let options = Options { window: Some(aligned), ..Options::default() };
-    assert_rows(&weights_of(1, &[1.0; 3], options), &[&[0.0, 0.0, 1.0]]);
+    assert_rows(&weights_of(1, &[1.0; 3], &options), &[&[0.0, 0.0, 1.0]]);
     // A reach beyond every array is no limit.
     let vast = Window { left: Some(usize::MAX), right: Some(usize::MAX), alignment: None };
     let options = Options { window: Some(vast), causal: Some(Causal::Square), ..Options::default() };
-    assert_rows(&weights_of(2, &[1.0; 2], options), &[&[1.0, 0.0], &[0.5, 0.5]]);
+    assert_rows(&weights_of(2, &[1.0; 2], &options), &[&[1.0, 0.0], &[0.5, 0.5]]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn restrictions_combine_by_and() {
         lengths: Some(&lengths),
         ..Options::default()
     };
-    assert_rows(&weights_of(3, &[1.0; 3], options), &[&[0.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 1.0, 0.0]]);
+    assert_rows(&weights_of(3, &[1.0; 3], &options), &[&[0.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 1.0, 0.0]]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_block_pattern_keeps_whole_blocks() {
     let options = Options { blocks: Some(blocks), ..Options::default() };
     let third = 1.0 / 3.0;
     assert_rows(
-        &weights_of(3, &[1.0; 3], options),
+        &weights_of(3, &[1.0; 3], &options),
         &[&[0.5, 0.5, 0.0], &[0.5, 0.5, 0.0], &[third, third, third]],
     );
 }
@@ -176,13 +176,13 @@ fn a_block_pattern_keeps_whole_blocks() {
 fn a_sink_takes_its_share_of_the_denominator() {
     let sinks = [2_f64.ln()];
     let options = Options { sinks: Some(&sinks), ..Options::default() };
-    let steps = steps_of(1, &[1.0, 1.0], options);
+    let steps = steps_of(1, &[1.0, 1.0], &options);
     assert_rows(&[steps.weights], &[&[0.25, 0.25]]);
     assert!((steps.answer.lse[0] - 4_f64.ln()).abs() < 1e-15);
     // A sink far above every score must not overflow.
     let huge = [2000.0];
     let options = Options { sinks: Some(&huge), ..Options::default() };
-    assert_rows(&weights_of(1, &[1.0, 1.0], options), &[&[0.0, 0.0]]);
+    assert_rows(&weights_of(1, &[1.0, 1.0], &options), &[&[0.0, 0.0]]);
 }
 
 #[test]
@@ -217,10 +217,10 @@ fn batches_of_one_broadcast() {
 
 #[test]
 fn no_keys_give_zeros_and_no_queries_give_nothing() {
-    let steps = steps_of(2, &[], Options::default());
+    let steps = steps_of(2, &[], &Options::default());
     assert_eq!(steps.answer.values, [0.0, 0.0]);
     assert_eq!(steps.answer.empty_rows, 2);
-    let steps = steps_of(0, &[1.0], Options::default());
+    let steps = steps_of(0, &[1.0], &Options::default());
     assert_eq!(steps.answer.values, Vec::<f64>::new());
 }
 

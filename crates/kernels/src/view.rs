@@ -266,6 +266,15 @@ impl<T: Copy> Iterator for Elements<'_, T> {
     }
 }
 
+impl<'a, T: Copy> IntoIterator for &View<'a, T> {
+    type Item = T;
+    type IntoIter = Elements<'a, T>;
+
+    fn into_iter(self) -> Elements<'a, T> {
+        self.iter()
+    }
+}
+
 impl<T: Copy> ExactSizeIterator for Elements<'_, T> {}
 
 #[cfg(test)]
