@@ -59,16 +59,18 @@ pub fn steps<T: Element>(problem: &Problem<'_, T>) -> Steps {
 }
 
 /// One query's way through attention.
-struct Row {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// `q·k`, `(M,)`.
+    pub products: Vec<f64>,
+    /// What the softmax sees, `(M,)`.
+    pub scores: Vec<f64>,
     /// `(M,)`.
-    products: Vec<f64>,
-    /// `(M,)`.
-    scores: Vec<f64>,
-    /// `(M,)`.
-    weights: Vec<f64>,
+    pub weights: Vec<f64>,
     /// `(E,)`.
-    output: Vec<f64>,
-    lse: f64,
+    pub output: Vec<f64>,
+    /// The logarithm of the softmax's denominator, sink included; −inf without a key.
+    pub lse: f64,
 }
 
 impl Answer {
@@ -79,7 +81,8 @@ impl Answer {
     }
 }
 
-fn each_row<T: Element>(problem: &Problem<'_, T>, mut consume: impl FnMut(Row)) {
+/// Hands over one query after another, in the order `(B, H, N)`; nothing is kept in between.
+pub fn each_row<T: Element>(problem: &Problem<'_, T>, mut consume: impl FnMut(Row)) {
     let Sizes { b, h, n, .. } = problem.sizes;
     for b in 0..b {
         for h in 0..h {

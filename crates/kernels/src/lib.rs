@@ -5,6 +5,7 @@
 
 mod element;
 mod error;
+mod mapped;
 mod matrix;
 mod shape;
 mod view;
@@ -12,6 +13,7 @@ mod view;
 pub use element::{Dtype, Element};
 pub use error::ShapeError;
 pub use half::{bf16, f16};
+pub use mapped::MappedFile;
 pub use matrix::Matrix;
 pub use shape::{MAX_RANK, Shape};
 pub use view::{Elements, View};

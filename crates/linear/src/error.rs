@@ -170,6 +170,54 @@ pub enum LinearError {
         tolerance: f64,
     },
 
+    /// An observation weight below 0.
+    #[error("{operation}: `weights` holds {value} at row {row}; expected numbers ≥ 0")]
+    NegativeWeight {
+        /// The verb.
+        operation: &'static str,
+        /// First such row, counted from 0.
+        row: usize,
+        /// The weight found.
+        value: f64,
+    },
+
+    /// Fewer than two different labels to tell apart.
+    #[error(
+        "{operation}: `y` holds {found} different label(s) among the rows of positive weight; expected at least 2"
+    )]
+    OneClass {
+        /// The verb.
+        operation: &'static str,
+        /// How many different labels there are.
+        found: usize,
+    },
+
+    /// More features would be formed than can reasonably be held.
+    #[error(
+        "{operation}: degree {degree} of {columns} columns gives {found} features; expected at most {limit}\nhint: lower the degree, keep interactions only, or use a polynomial kernel"
+    )]
+    TooManyFeatures {
+        /// The verb.
+        operation: &'static str,
+        /// Columns given.
+        columns: usize,
+        /// The degree asked for.
+        degree: usize,
+        /// How many features that makes (the largest number where it cannot be counted).
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+
+    /// The iteration inside a factorisation ended without an answer.
+    #[error("{operation}: the factorisation of `{argument}` did not converge")]
+    Unconverged {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+    },
+
     /// A number outside the range that makes sense.
     #[error("{operation}: `{argument}` is {found}; expected {expected}")]
     OutOfRange {

@@ -1,0 +1,181 @@
+//! `spanwise attend`.
+
+mod files;
+mod options;
+
+use crate::Outcome;
+use crate::args::Attend;
+use crate::failure::Usage;
+use crate::out::{Screen, to_stdout};
+use crate::source::Sources;
+use anyhow::Context;
+use files::{Column, Columns, Files};
+use indicatif::{ProgressBar, ProgressStyle};
+use options::{Given, Settings};
+use spanwise::attend::{Attended, Options, Problem, summarised};
+use spanwise::report::{AttendedJson, attended_json, attended_text};
+use spanwise::{Element, View, bf16, f16};
+use spanwise_io::{Kind, Scalar, Tensor};
+
+/// Weights beyond this many numbers are refused: 16 GiB in f64.
+const MOST_WEIGHTS: u128 = 1 << 31;
+
+/// Multiplications beyond which a progress bar is worth its lines.
+const LONG_WORK: f64 = 2e7;
+
+pub(crate) fn run(args: &Attend, screen: Screen) -> anyhow::Result<Outcome> {
+    let files = Files::new(args)?;
+    let settings = Settings::new(args)?;
+    let mut sources = Sources::default();
+    let arrays = Arrays {
+        q: sources.tensor("--q", &args.q)?,
+        k: sources.tensor("--k", &args.k)?,
+        v: sources.tensor("--v", &args.v)?,
+        bias: args.bias.as_deref().map(|bias| sources.tensor("--bias", bias)).transpose()?,
+    };
+    let given = Given::new(args, &mut sources)?;
+    // The type of q is the type of what is written; truth values are numbers here.
+    let kind = if arrays.q.kind() == Kind::Bool { Kind::F64 } else { arrays.q.kind() };
+    let task = Task { settings, given, files, kind, quiet: screen.quiet };
+    let (attended, files) = match arrays.common_kind() {
+        Some(Kind::F16) => task.run::<f16>(&arrays)?,
+        Some(Kind::Bf16) => task.run::<bf16>(&arrays)?,
+        Some(Kind::F32) => task.run::<f32>(&arrays)?,
+        Some(Kind::F64) => task.run::<f64>(&arrays)?,
+        // Types that differ meet in f64, which holds each of them exactly.
+        _ => task.run::<f64>(&arrays.in_f64())?,
+    };
+    show(args, screen, &attended, &files)?;
+    Ok(Outcome::Done)
+}
+
+/// What attention is made of.
+struct Arrays {
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Arrays {
+    /// The kind that all have.
+    fn common_kind(&self) -> Option<Kind> {
+        let kind = self.q.kind();
+        let same = [Some(&self.k), Some(&self.v), self.bias.as_ref()]
+            .into_iter()
+            .flatten()
+            .all(|tensor| tensor.kind() == kind);
+        same.then_some(kind)
+    }
+
+    fn in_f64(&self) -> Arrays {
+        Arrays {
+            q: self.q.to_f64(),
+            k: self.k.to_f64(),
+            v: self.v.to_f64(),
+            bias: self.bias.as_ref().map(Tensor::to_f64),
+        }
+    }
+}
+
+/// Everything but the arrays.
+struct Task {
+    settings: Settings,
+    given: Given,
+    files: Files,
+    kind: Kind,
+    quiet: bool,
+}
+
+/// A file that was written: what it holds, and its name.
+type Written = Vec<(String, String)>;
+
+impl Task {
+    fn run<T: Element + Scalar>(&self, arrays: &Arrays) -> anyhow::Result<(Attended, Written)> {
+        let options = Options {
+            bias: arrays.bias.as_ref().map(typed::<T>).transpose()?,
+            ..self.given.options(&self.settings)
+        };
+        let (q, k, v) = (typed(&arrays.q)?, typed(&arrays.k)?, typed(&arrays.v)?);
+        let problem = Problem::new(q, k, v, options)?;
+        // All that can go wrong with the files' formats does so before the work.
+        self.files.check(&problem.output_dims(), &problem.weights_dims())?;
+        let mut weights = self.weights_column(&problem.weights_dims())?;
+        let bar = self.progress(&problem);
+        let attended = summarised(&problem, &options, |row| {
+            if let Some(column) = &mut weights {
+                column.extend(&row.weights);
+            }
+            bar.inc(1);
+        })?;
+        bar.finish_and_clear();
+
+        let output = self.column(attended.output.data());
+        let lse = self.column(attended.lse.data());
+        let written = self.files.write(Columns {
+            output: output.finish(attended.output.dims())?,
+            lse: lse.finish(attended.lse.dims())?,
+            weights: weights.map(|column| column.finish(&problem.weights_dims())).transpose()?,
+        })?;
+        Ok((attended, written))
+    }
+
+    fn column(&self, numbers: &[f64]) -> Column {
+        let mut column = Column::new(self.kind);
+        column.extend(numbers);
+        column
+    }
+
+    /// Room for the weights, if they are wanted.
+    fn weights_column(&self, dims: &[usize]) -> anyhow::Result<Option<Column>> {
+        if self.files.weights.is_none() {
+            return Ok(None);
+        }
+        let size = dims.iter().map(|&n| n as u128).product::<u128>();
+        let too_many = || {
+            let hint = "leave `--weights` out: the output needs no weights in memory";
+            let message = format!("`--weights`: {size} numbers are too many to keep; at most {MOST_WEIGHTS}");
+            Usage::with_hint(message, hint)
+        };
+        if size > MOST_WEIGHTS {
+            return Err(too_many().into());
+        }
+        let mut column = Column::new(self.kind);
+        column.reserve(size as usize).map_err(|_| too_many())?;
+        Ok(Some(column))
+    }
+
+    fn progress<T: Element>(&self, problem: &Problem<'_, T>) -> ProgressBar {
+        let sizes = problem.sizes();
+        let rows = sizes.b * sizes.h * sizes.n;
+        let work = rows as f64 * sizes.m as f64 * (sizes.d + sizes.e) as f64;
+        if self.quiet || work < LONG_WORK {
+            return ProgressBar::hidden();
+        }
+        // Drawn to stderr, and only if that is a terminal.
+        let style = ProgressStyle::with_template("attention {bar:40} {pos}/{len} rows, {eta} left");
+        let bar = ProgressBar::new(rows as u64);
+        if let Ok(style) = style { bar.with_style(style) } else { bar }
+    }
+}
+
+/// The tensor as what it holds.
+fn typed<T: Scalar>(tensor: &Tensor) -> anyhow::Result<View<'_, T>> {
+    tensor.view_as().with_context(|| format!("attention: an array of {} is not expected here", tensor.kind()))
+}
+
+fn show(args: &Attend, screen: Screen, attended: &Attended, written: &Written) -> anyhow::Result<()> {
+    if args.json {
+        let json = AttendedJson {
+            summary: &attended.summary,
+            output: args.out.is_none().then_some(&attended.output),
+            lse: args.lse.is_none().then_some(&attended.lse),
+            files: written,
+        };
+        return to_stdout(&attended_json(&json)?);
+    }
+    if screen.quiet {
+        return Ok(());
+    }
+    to_stdout(&attended_text(attended, written, screen.ink))
+}

@@ -1,0 +1,50 @@
+//! `spanwise example`.
+
+use crate::Outcome;
+use crate::args::Example;
+use crate::out::{Screen, check_place, to_file, to_stdout};
+use crate::source::Sources;
+use spanwise::example::{Array, CATALOGUE, Inputs, lesson};
+use spanwise::report::{Ink, catalogue_text, lesson_text, to_json};
+use std::path::Path;
+
+pub(crate) fn run(args: &Example, screen: Screen) -> anyhow::Result<Outcome> {
+    if let Some(path) = &args.out {
+        check_place("--out", path)?;
+    }
+    let ink = if args.out.is_some() { Ink::Plain } else { screen.ink };
+    let (text, outcome) = match args.number {
+        None if is_json(args) => (to_json(&CATALOGUE)?, Outcome::Done),
+        None => (catalogue_text(&CATALOGUE, ink), Outcome::Done),
+        Some(number) => {
+            let lesson = lesson(number, &inputs(args)?)?;
+            let outcome = if lesson.holds() { Outcome::Done } else { Outcome::ClaimFailed };
+            (if is_json(args) { to_json(&lesson)? } else { lesson_text(&lesson, ink) }, outcome)
+        }
+    };
+    match &args.out {
+        Some(path) => to_file(path, &text)?,
+        None if screen.quiet && !args.json => {}
+        None => to_stdout(&text)?,
+    }
+    Ok(outcome)
+}
+
+fn is_json(args: &Example) -> bool {
+    let named_so = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    args.json || args.out.as_deref().is_some_and(named_so)
+}
+
+fn inputs(args: &Example) -> anyhow::Result<Inputs> {
+    let mut sources = Sources::default();
+    let mut read = |argument, text: &Option<String>| -> anyhow::Result<Option<Array>> {
+        text.as_deref().map(|text| sources.array(argument, text)).transpose()
+    };
+    Ok(Inputs {
+        x: read("--x", &args.x)?,
+        w: read("--w", &args.w)?,
+        q: read("--q", &args.q)?,
+        k: read("--k", &args.k)?,
+        v: read("--v", &args.v)?,
+    })
+}

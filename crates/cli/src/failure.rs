@@ -1,0 +1,64 @@
+//! How a run that ended badly says so: one line `error: …`, and a line `hint: …` where there is one.
+
+use spanwise::attend::AttentionError;
+use spanwise::example::LessonError;
+use spanwise_io::IoError;
+use std::io::Write;
+
+/// A mistake in how the command was called.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Usage {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Usage {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Usage { message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Usage { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+/// Whether the reader of our output has gone.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Writes the error to stderr. If even that fails there is nobody left to tell.
+pub(crate) fn print(error: &anyhow::Error) {
+    let (message, hint) = words(error);
+    let hint = hint.map_or_else(String::new, |hint| format!("hint: {hint}\n"));
+    std::io::stderr().write_all(format!("error: {message}\n{hint}").as_bytes()).ok();
+}
+
+/// The chain in one line, and the first hint there is.
+fn words(error: &anyhow::Error) -> (String, Option<String>) {
+    let hint = error.chain().find_map(|cause| {
+        let attention = cause.downcast_ref::<AttentionError>().and_then(AttentionError::hint);
+        let lesson = || cause.downcast_ref::<LessonError>().and_then(LessonError::hint);
+        let io = || cause.downcast_ref::<IoError>().and_then(IoError::hint);
+        let usage = || cause.downcast_ref::<Usage>().and_then(|usage| usage.hint.clone());
+        attention.or_else(lesson).or_else(io).or_else(usage)
+    });
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        // Some wrap their cause and repeat its words.
+        if !parts.iter().any(|part| part.contains(&text)) {
+            parts.push(text);
+        }
+    }
+    let text = parts.join(": ");
+    let (message, own_hint) = match text.split_once("\nhint: ") {
+        Some((message, hint)) => (message, Some(hint.to_owned())),
+        None => (text.as_str(), None),
+    };
+    (message.replace('\n', " "), hint.or(own_hint))
+}

@@ -1,0 +1,68 @@
+//! Where results go: standard output, and files that are written whole or not at all.
+
+use crate::failure::Usage;
+use anyhow::Context;
+use spanwise::report::Ink;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// What standard output may show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    pub(crate) ink: Ink,
+    /// No text and no progress.
+    pub(crate) quiet: bool,
+}
+
+/// Everything at once, so that a full disk or a closed pipe is noticed here.
+pub(crate) fn to_stdout(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("standard output")
+}
+
+/// Text into a file: by a temporary one and a rename, or straight into a device or pipe.
+pub(crate) fn to_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    if is_special(path) {
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .with_context(|| path.display().to_string());
+    }
+    Ok(spanwise_io::write_bytes(path, text.as_bytes())?)
+}
+
+/// A device, pipe or socket: something a rename must not replace.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Refuses, before anything is computed, a place where a file cannot be.
+pub(crate) fn check_place(argument: &str, path: &Path) -> Result<(), Usage> {
+    let refuse = |why: &str| Err(Usage::new(format!("`{argument}`: {}: {why}", path.display())));
+    if path.as_os_str().is_empty() {
+        return refuse("the file name is empty");
+    }
+    if path.is_dir() {
+        return refuse("is a directory; expected a file name");
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if !parent.is_dir() {
+        return refuse(&format!("{} is not a directory", parent.display()));
+    }
+    Ok(())
+}
+
+/// The same for an array, which is not written into devices.
+pub(crate) fn check_regular(argument: &str, path: &Path) -> Result<(), Usage> {
+    check_place(argument, path)?;
+    if is_special(path) {
+        let message = format!("`{argument}`: {}: is a device or pipe; expected a file name", path.display());
+        return Err(Usage::new(message));
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Where arrays come from: a file, a matrix written in the argument, or standard input.
+
+use crate::failure::Usage;
+use anyhow::Context;
+use spanwise::example::Array;
+use spanwise_io::{Kind, Tensor, parse_matrix, read_tensor};
+use std::path::Path;
+
+/// Reads arguments; standard input can be read once.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    /// The argument that took standard input.
+    stdin: Option<&'static str>,
+}
+
+impl Sources {
+    /// The array that `text` names or is.
+    pub(crate) fn tensor(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Tensor> {
+        if text == "-" {
+            if let Some(first) = self.stdin.replace(argument) {
+                let message = format!(
+                    "`{argument}`: standard input is already read for `{first}`; only one argument can be `-`"
+                );
+                return Err(Usage::new(message).into());
+            }
+        } else if is_inline(text) {
+            return parse_matrix(text).with_context(|| format!("`{argument}`"));
+        }
+        read_tensor(text).with_context(|| format!("`{argument}`"))
+    }
+
+    /// The same in f64.
+    pub(crate) fn array(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Array> {
+        let tensor = self.tensor(argument, text)?;
+        Array::new(tensor.to_f64_vec(), tensor.dims()).with_context(|| format!("`{argument}`"))
+    }
+
+    /// A list: a vector, or a matrix of one row or one column.
+    pub(crate) fn list(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Vec<f64>> {
+        let tensor = self.tensor(argument, text)?;
+        let long_axes = tensor.dims().iter().filter(|&&n| n != 1).count();
+        if long_axes > 1 {
+            let message = format!("`{argument}` has shape {}; expected one row of numbers", tensor.shape());
+            return Err(Usage::new(message).into());
+        }
+        Ok(tensor.to_f64_vec())
+    }
+
+    /// A list of whole numbers that are not negative.
+    pub(crate) fn counts(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Vec<usize>> {
+        let count = |(at, value): (usize, f64)| {
+            // 2⁵³: beyond it f64 no longer holds every whole number.
+            if value.fract() != 0.0 || !(0.0..9e15).contains(&value) {
+                let message =
+                    format!("`{argument}` holds {value} at position {at}; expected whole numbers from 0");
+                return Err(Usage::new(message).into());
+            }
+            Ok(value as usize)
+        };
+        self.list(argument, text)?.into_iter().enumerate().map(count).collect()
+    }
+
+    /// Booleans: as they are, or numbers that are all 0 or 1.
+    pub(crate) fn mask(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Tensor> {
+        let tensor = self.tensor(argument, text)?;
+        if tensor.kind() == Kind::Bool {
+            return Ok(tensor);
+        }
+        let keep = |value: f64| match value {
+            0.0 => Ok(false),
+            1.0 => Ok(true),
+            _ => Err(Usage::with_hint(
+                format!("`{argument}` holds {value}; expected true and false, or 1 and 0"),
+                "numbers to add to the scores are a `--bias`",
+            )),
+        };
+        let keep = tensor.to_f64_vec().into_iter().map(keep).collect::<Result<Vec<bool>, Usage>>()?;
+        Ok(Tensor::new(keep, tensor.dims())?)
+    }
+}
+
+/// Whether `text` is a matrix and not a file name: it has a separator of matrices or is a number, and nothing of the
+/// kind that paths have.
+fn is_inline(text: &str) -> bool {
+    let path = Path::new(text);
+    if text.contains(['/', '\\']) || path.exists() {
+        return false;
+    }
+    let has_letters_after_dot = path
+        .extension()
+        .is_some_and(|end| end.to_string_lossy().starts_with(|c: char| c.is_ascii_alphabetic()));
+    let separated = text.contains([',', ';']) && !has_letters_after_dot;
+    separated || text.split_whitespace().all(|word| word.parse::<f64>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_and_file_names_are_told_apart() {
+        for inline in ["1,0;0,1", "1", "1 0", "-1.5e3", "1,x;0,1", "", " ", "1;", "nan,1"] {
+            assert!(is_inline(inline), "{inline:?}");
+        }
+        for file in ["q.npy", "a,b.npy", "dir/1,2", "qkv.npz:q", "missing", "a;b.csv"] {
+            assert!(!is_inline(file), "{file:?}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Pipes, terminals and full disks.
+
+use crate::harness::{command, spanwise};
+use std::io::Read;
+use std::process::Stdio;
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    // More output than a pipe holds, so that writing meets the closed end.
+    let row = vec!["0.123456789"; 36].join(",");
+    let matrix = vec![row; 36].join(";");
+    let args = ["example", "48", "--json", "--q", &matrix, "--k", &matrix, "--v", &matrix];
+    let mut child = command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 16];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_behind_standard_output_is_said() {
+    for args in [&["example", "66"][..], &["attend", "--q", "1", "--k", "1", "--v", "1"], &["man"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command().args(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.starts_with("error: standard output: "), "{stderr}");
+    }
+}
+
+#[test]
+fn colour_is_only_for_those_who_ask_or_look() {
+    assert!(!spanwise(&["example", "66"]).stdout.contains('\x1b'));
+    assert!(!spanwise(&["example", "66", "--color", "never"]).stdout.contains('\x1b'));
+    let coloured = spanwise(&["example", "66", "--color", "always"]).ended_with(0);
+    assert!(coloured.contains("\x1b[32m✓ holds"), "{coloured}");
+    // Colour carries nothing: without it the text is the same.
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    let trimmed =
+        |text: &str| text.lines().map(|line| line.trim_end().to_owned() + "\n").collect::<Vec<_>>().concat();
+    assert_eq!(trimmed(&plain), trimmed(&spanwise(&["example", "66"]).stdout));
+}

@@ -1,0 +1,428 @@
+//! What can be wrong with a file, and where.
+
+use crate::place::one_line;
+use crate::{Format, Place};
+use spanwise_kernels::ShapeError;
+use std::error::Error;
+use std::path::Path;
+
+/// Why a file could not be read or written. Each message is one line; [`IoError::hint`] may add a second.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The system refused.
+    #[error("{at}: cannot {action}: {}", system_message(.source))]
+    System {
+        /// The file.
+        at: Place,
+        /// What was tried: `open`, `read`, `write`, ….
+        action: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+
+    /// A directory, where a file is needed.
+    #[error("{at}: is a directory; a file is needed")]
+    Directory {
+        /// The directory.
+        at: Place,
+    },
+
+    /// A file of no bytes.
+    #[error("{at}: the file is empty")]
+    Empty {
+        /// The file.
+        at: Place,
+    },
+
+    /// Neither the name nor the first bytes say what the file is.
+    #[error("{at}: unknown format{}; known are {}", extension_found(.extension.as_ref()), Format::list())]
+    UnknownFormat {
+        /// The file.
+        at: Place,
+        /// The name's ending, if any.
+        extension: Option<String>,
+    },
+
+    /// Name and content disagree.
+    #[error("{at}: expected {} by its name; {}", expected.described(), content_found(*.found))]
+    WrongFormat {
+        /// The file.
+        at: Place,
+        /// What the name or the caller says.
+        expected: Format,
+        /// What the first bytes say, where they say something.
+        found: Option<Format>,
+    },
+
+    /// The format does not hold, or cannot be asked for, this kind of thing.
+    #[error("{at}: {} cannot be {wanted}", format.described())]
+    Unsupported {
+        /// The file.
+        at: Place,
+        /// Its format.
+        format: Format,
+        /// What was wanted: `read as one array`, `written`, ….
+        wanted: &'static str,
+    },
+
+    /// The file ends before what it announces.
+    #[error("{at}: truncated: {what} needs {expected} bytes, the file has {found} left for it")]
+    Truncated {
+        /// Where the missing part starts.
+        at: Place,
+        /// The part.
+        what: &'static str,
+        /// Bytes it needs.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+
+    /// A header or structure that does not follow its format.
+    #[error("{at}: not a valid {format} file: {problem}")]
+    Malformed {
+        /// Where.
+        at: Place,
+        /// The format being read.
+        format: Format,
+        /// The rule that was broken.
+        problem: Malformed,
+    },
+
+    /// A library that decodes the format refused.
+    #[error("{at}: not a valid {format} file: {}", one_line(&.source.to_string()))]
+    Decode {
+        /// Where.
+        at: Place,
+        /// The format being read.
+        format: Format,
+        /// The decoder's reason.
+        source: Box<dyn Error + Send + Sync>,
+    },
+
+    /// Elements or columns of a type that is not numbers, truth values or text.
+    #[error("{at}: unsupported type {}; supported are {supported}", one_line(.found))]
+    Dtype {
+        /// Where.
+        at: Place,
+        /// The type as the file spells it.
+        found: String,
+        /// What could be read.
+        supported: &'static str,
+    },
+
+    /// The dimensions cannot be represented.
+    #[error("{at}: {source}")]
+    Shape {
+        /// Where.
+        at: Place,
+        /// The reason.
+        source: ShapeError,
+    },
+
+    /// An integer that f64 does not hold exactly.
+    #[error("{at}: integer {value} at element {index} has no exact f64")]
+    Inexact {
+        /// Where.
+        at: Place,
+        /// The integer.
+        value: i128,
+        /// Its position in row-major order, from 0.
+        index: usize,
+    },
+
+    /// A row with another number of fields than the first one.
+    #[error("{at}: found {found} fields; the first row has {expected}")]
+    Ragged {
+        /// The row, and the first column that is missing or too many.
+        at: Place,
+        /// Fields found.
+        found: usize,
+        /// Fields of the first row.
+        expected: usize,
+    },
+
+    /// A column with another number of values than the first one.
+    #[error("{at}: found {found} values; the first column has {expected}")]
+    Uneven {
+        /// The column.
+        at: Place,
+        /// Values found.
+        found: usize,
+        /// Values of the first column.
+        expected: usize,
+    },
+
+    /// Quotation marks that do not follow the rules.
+    #[error("{at}: {problem}")]
+    Quote {
+        /// The row and column.
+        at: Place,
+        /// The rule that was broken.
+        problem: QuoteProblem,
+    },
+
+    /// Text that is not UTF-8.
+    #[error("{at}: text is not UTF-8")]
+    NotUtf8 {
+        /// Where.
+        at: Place,
+    },
+
+    /// Two columns or arrays of the same name.
+    #[error("{at}: the name {name:?} occurs twice")]
+    DuplicateName {
+        /// The second occurrence.
+        at: Place,
+        /// The name.
+        name: String,
+    },
+
+    /// A table without columns, or without a header to name them.
+    #[error("{at}: the table has no columns")]
+    NoColumns {
+        /// The file.
+        at: Place,
+    },
+
+    /// A container without arrays.
+    #[error("{at}: holds no arrays")]
+    NoTensors {
+        /// The file.
+        at: Place,
+    },
+
+    /// A name that is not there.
+    #[error("{at}: there is no {what} {name:?}; found {}", listed(.known))]
+    NoSuchName {
+        /// The file.
+        at: Place,
+        /// `array` or `column`.
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+
+    /// Several arrays, where one is needed.
+    #[error("{at}: holds {} arrays ({}); one is needed", known.len(), listed(.known))]
+    SeveralTensors {
+        /// The file.
+        at: Place,
+        /// Their names.
+        known: Vec<String>,
+    },
+
+    /// Text, where a number is needed.
+    #[error("{at}: found {found:?}; a number is needed")]
+    NotANumber {
+        /// Where.
+        at: Place,
+        /// The text, shortened.
+        found: String,
+    },
+
+    /// Another program wrote to the file between two passes over it.
+    #[error("{at}: the file changed while it was being read")]
+    Changed {
+        /// The file.
+        at: Place,
+    },
+
+    /// An array that is no table, or a table that is no array.
+    #[error("{at}: shape {found} is no table; one or two dimensions are needed")]
+    NotATable {
+        /// Where.
+        at: Place,
+        /// The array's shape.
+        found: spanwise_kernels::Shape,
+    },
+}
+
+/// Rules a file's header can break.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// A version of the format that is not known.
+    #[error("version {major}.{minor} is unknown")]
+    Version {
+        /// Before the dot.
+        major: u8,
+        /// After the dot.
+        minor: u8,
+    },
+    /// The header's text cannot be understood from this byte of it on.
+    #[error("the header cannot be read at its byte {at}")]
+    HeaderText {
+        /// Byte of the header's text.
+        at: usize,
+    },
+    /// The header lacks an entry.
+    #[error("the header has no {0:?}")]
+    HeaderLacks(&'static str),
+    /// The array ends before the file does.
+    #[error("{0} bytes follow the array")]
+    TrailingBytes(u64),
+    /// The array's size does not fit the bytes set aside for it.
+    #[error("{found} bytes are set aside for an array of {expected}")]
+    Size {
+        /// Bytes set aside.
+        found: u64,
+        /// Bytes needed.
+        expected: u64,
+    },
+    /// An entry claims to unpack to more than its packed bytes can hold.
+    #[error("{packed} packed bytes cannot unpack to {claimed}")]
+    Inflation {
+        /// Packed bytes.
+        packed: u64,
+        /// Bytes claimed.
+        claimed: u64,
+    },
+    /// A sequence of dictionary codes or offsets points outside.
+    #[error("the decoder stopped on inconsistent data")]
+    Inconsistent,
+}
+
+/// Rules that quotation marks can break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuoteProblem {
+    /// `"abc` to the end of the file.
+    #[error("a quoted field is not closed")]
+    Unclosed,
+    /// `"abc"def`.
+    #[error("text follows a closing quotation mark")]
+    TextAfter,
+    /// `ab"c`.
+    #[error("a quotation mark stands inside an unquoted field")]
+    Inside,
+    /// A record that goes on for longer than any sensible one.
+    #[error("the record is longer than 64 MiB; is a quotation mark missing?")]
+    TooLong,
+}
+
+impl IoError {
+    /// What the user might do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            IoError::NoSuchName { name, known, .. } => {
+                crate::suggest::nearest(name, known).map(|near| format!("did you mean {near:?}?"))
+            }
+            IoError::SeveralTensors { at, known } => {
+                let first = known.first()?;
+                Some(format!("name one of them, as in {}:{first}", at.path.display()))
+            }
+            IoError::WrongFormat { found: Some(found), .. } => {
+                Some(format!("rename the file to end in .{}", found.extension()))
+            }
+            IoError::Quote { problem: QuoteProblem::Inside, .. } => {
+                Some("put the field in quotation marks and double those inside it".to_owned())
+            }
+            IoError::Dtype { at, .. } if at.name.is_some() => {
+                Some("leave the column out by naming the columns to read".to_owned())
+            }
+            IoError::DuplicateName { at, .. } if at.row == Some(1) => {
+                Some("rename one of the columns, or say that the file has no header".to_owned())
+            }
+            IoError::System { source, action: "create", .. }
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Some("the directory must exist".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// The place the error names.
+    pub fn place(&self) -> &Place {
+        match self {
+            IoError::System { at, .. }
+            | IoError::Directory { at }
+            | IoError::Empty { at }
+            | IoError::UnknownFormat { at, .. }
+            | IoError::WrongFormat { at, .. }
+            | IoError::Unsupported { at, .. }
+            | IoError::Truncated { at, .. }
+            | IoError::Malformed { at, .. }
+            | IoError::Decode { at, .. }
+            | IoError::Dtype { at, .. }
+            | IoError::Shape { at, .. }
+            | IoError::Inexact { at, .. }
+            | IoError::Ragged { at, .. }
+            | IoError::Uneven { at, .. }
+            | IoError::Quote { at, .. }
+            | IoError::NotUtf8 { at }
+            | IoError::DuplicateName { at, .. }
+            | IoError::NoColumns { at }
+            | IoError::NoTensors { at }
+            | IoError::NoSuchName { at, .. }
+            | IoError::SeveralTensors { at, .. }
+            | IoError::NotANumber { at, .. }
+            | IoError::Changed { at }
+            | IoError::NotATable { at, .. } => at,
+        }
+    }
+
+    pub(crate) fn system(path: &Path, action: &'static str, source: std::io::Error) -> Self {
+        IoError::System { at: Place::file(path), action, source }
+    }
+
+    pub(crate) fn malformed(at: Place, format: Format, problem: Malformed) -> Self {
+        IoError::Malformed { at, format, problem }
+    }
+
+    pub(crate) fn decode(at: Place, format: Format, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        IoError::Decode { at, format, source: source.into() }
+    }
+}
+
+/// The system's words without their number: `No such file or directory`, not `… (os error 2)`.
+fn system_message(source: &std::io::Error) -> String {
+    let text = source.to_string();
+    one_line(text.split(" (os error").next().unwrap_or(&text))
+}
+
+fn extension_found(extension: Option<&String>) -> String {
+    extension.map_or_else(|| " (no extension)".to_owned(), |e| format!(" .{}", one_line(e)))
+}
+
+fn content_found(found: Option<Format>) -> String {
+    found.map_or_else(
+        || "its content is something else".to_owned(),
+        |format| format!("its content is {}", format.described()),
+    )
+}
+
+/// `a, b, c and 4 more`.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| one_line(n)).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_never_span_lines() {
+        let at = Place::file("odd\nname.npy");
+        let error = IoError::decode(at, Format::Parquet, "first\nsecond");
+        assert_eq!(error.to_string(), "odd name.npy: not a valid parquet file: first second");
+    }
+
+    #[test]
+    fn many_names_are_counted_not_listed() {
+        let known = (0..20).map(|i| format!("t{i}")).collect();
+        let error = IoError::SeveralTensors { at: Place::file("m.npz"), known };
+        assert!(error.to_string().contains("t7 and 12 more"), "{error}");
+        assert_eq!(error.hint().unwrap(), "name one of them, as in m.npz:t0");
+    }
+}

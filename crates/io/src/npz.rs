@@ -1,0 +1,62 @@
+//! `.npz`: `.npy` files in a zip archive, stored or deflated.
+
+use crate::bytes::Bytes;
+use crate::{Format, IoError, Malformed, Place, Tensor, npy};
+use std::io::{Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use zip::ZipArchive;
+
+/// Deflate repeats at most 258 bytes with two bits.
+const DEFLATE_RATIO: u64 = 1032;
+
+/// An archive, opened.
+pub(crate) struct Npz {
+    path: std::path::PathBuf,
+    archive: ZipArchive<Cursor<Bytes>>,
+    packed_bytes: u64,
+    /// Names without `.npy`, in the archive's order, and their positions in it.
+    members: Vec<(String, usize)>,
+}
+
+impl Npz {
+    pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Self, IoError> {
+        let at = || Place::file(path);
+        let failed = |error: zip::result::ZipError| IoError::decode(at(), Format::Npz, error.to_string());
+        let packed_bytes = bytes.len() as u64;
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+        let mut members = Vec::new();
+        for index in 0..archive.len() {
+            let name = archive.name_for_index(index).transpose().map_err(failed)?.unwrap_or_default();
+            // Other files may lie beside the arrays.
+            if let Some(name) = name.strip_suffix(".npy") {
+                members.push((name.to_owned(), index));
+            }
+        }
+        if members.is_empty() {
+            return Err(IoError::NoTensors { at: at() });
+        }
+        Ok(Npz { path: path.to_owned(), archive, packed_bytes, members })
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.members.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The array at position `member` among [`Npz::names`].
+    pub(crate) fn read(&mut self, member: usize) -> Result<Tensor, IoError> {
+        let (name, index) = &self.members[member];
+        let at = Place::file(&self.path).tensor(name);
+        let failed = |reason: String| IoError::decode(at.clone(), Format::Npz, reason);
+        let entry = self.archive.by_index(*index).map_err(|error| failed(error.to_string()))?;
+        let (packed, claimed) = (entry.compressed_size(), entry.size());
+        if packed > self.packed_bytes || claimed > packed.saturating_mul(DEFLATE_RATIO) {
+            let problem = Malformed::Inflation { packed: packed.min(self.packed_bytes), claimed };
+            return Err(IoError::malformed(at, Format::Npz, problem));
+        }
+        let mut unpacked = Vec::with_capacity(claimed as usize);
+        // One byte more than claimed is enough to notice that there is more.
+        entry.take(claimed + 1).read_to_end(&mut unpacked).map_err(|error| failed(error.to_string()))?;
+        npy::decode(&Bytes::Memory(Arc::new(unpacked)), &at, Format::Npz)
+    }
+}

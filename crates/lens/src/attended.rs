@@ -1,0 +1,146 @@
+//! What a run of attention says about itself.
+
+use crate::{Array, LessonError, number};
+use serde::Serialize;
+use spanwise_attention::reference::{Row, each_row};
+use spanwise_attention::{Alignment, Causal, Options, Problem, Window};
+use spanwise_kernels::{Element, Shape};
+
+/// Outputs of attention and a summary of how they came about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attended {
+    /// The outputs: `(…, N, E)`.
+    pub output: Array,
+    /// The log-sum-exp of each row: `(…, N)`.
+    pub lse: Array,
+    /// What there is to say about them.
+    pub summary: Summary,
+}
+
+/// What there is to say about a run of attention.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The factor on `q·k`.
+    #[serde(serialize_with = "number")]
+    pub scale: f64,
+    /// What was asked beyond plain attention, in words.
+    pub options: Vec<AskedFor>,
+    /// Queries over all batch entries and heads.
+    pub rows: usize,
+    /// Keys.
+    pub keys: usize,
+    /// The output's dimensions.
+    pub output_shape: Vec<usize>,
+    /// Rows without a key left; their outputs are zeros.
+    pub empty_rows: usize,
+    /// The largest `|Σ weights + the sink's share − 1|` over the rows with a key.
+    #[serde(serialize_with = "number")]
+    pub row_sum_error: f64,
+    /// How large that may be: 2·M·ε.
+    #[serde(serialize_with = "number")]
+    pub row_sum_tolerance: f64,
+    /// The smallest finite output; `None` without one.
+    pub smallest: Option<f64>,
+    /// The largest finite output; `None` without one.
+    pub largest: Option<f64>,
+    /// Outputs that are NaN or infinite.
+    pub not_finite: usize,
+}
+
+/// One option with its meaning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AskedFor {
+    /// Its name.
+    pub option: &'static str,
+    /// What it does, in words.
+    pub meaning: String,
+}
+
+/// Evaluates `problem` by the reference, in memory that does not grow with `N·M`.
+///
+/// `options` are those the problem was made with; `each` sees every row as it is done, in the order `(B, H, N)`.
+pub fn attend<T: Element>(
+    problem: &Problem<'_, T>,
+    options: &Options<'_, T>,
+    mut each: impl FnMut(&Row),
+) -> Result<Attended, LessonError> {
+    let sizes = problem.sizes();
+    let dims = problem.output_dims();
+    let size = Shape::new(&dims)?.len();
+    let (mut output, mut lse) = (Vec::new(), Vec::new());
+    output.try_reserve_exact(size).map_err(|_| LessonError::Memory { what: "the output", numbers: size })?;
+    let (mut empty_rows, mut row_sum_error) = (0, 0.0);
+    each_row(problem, |row| {
+        let head = lse.len() / sizes.n % sizes.h;
+        if row.lse == f64::NEG_INFINITY {
+            empty_rows += 1;
+        } else {
+            let sink = options.sinks.map_or(0.0, |sinks| (sinks[head] - row.lse).exp());
+            let error = (row.weights.iter().sum::<f64>() + sink - 1.0).abs();
+            // A row lost to a NaN makes the error NaN and keeps it so.
+            row_sum_error = if error.is_nan() || error > row_sum_error { error } else { row_sum_error };
+        }
+        each(&row);
+        output.extend(&row.output);
+        lse.push(row.lse);
+    });
+    let finite = || output.iter().copied().filter(|o: &f64| o.is_finite());
+    let summary = Summary {
+        scale: problem.scale(),
+        options: in_words(options),
+        rows: lse.len(),
+        keys: sizes.m,
+        output_shape: dims.clone(),
+        empty_rows,
+        row_sum_error,
+        row_sum_tolerance: 2.0 * sizes.m as f64 * f64::EPSILON,
+        smallest: finite().reduce(f64::min),
+        largest: finite().reduce(f64::max),
+        not_finite: output.len() - finite().count(),
+    };
+    let lse = Array::new(lse, &dims[..dims.len() - 1])?;
+    Ok(Attended { output: Array::new(output, &dims)?, lse, summary })
+}
+
+/// What the options ask for, in the order they act.
+fn in_words<T: Element>(options: &Options<'_, T>) -> Vec<AskedFor> {
+    let mut asked = Vec::new();
+    let mut say = |option, meaning: Option<String>| {
+        asked.extend(meaning.map(|meaning| AskedFor { option, meaning }));
+    };
+    let shaped = |shape: Shape| format!("of shape {shape}");
+    say("scale", options.scale.map(|scale| format!("scores are {scale}·q·k")));
+    say("softcap", options.softcap.map(|c| format!("scores s become {c}·tanh(s/{c})")));
+    say("bias", options.bias.map(|bias| format!("added to the scores, {}", shaped(bias.shape()))));
+    say("alibi", options.alibi.map(|slopes| format!("distance costs slope × places, slopes {slopes:?}")));
+    say("mask", options.mask.map(|mask| format!("true keeps a key, {}", shaped(mask.shape()))));
+    say("causal", options.causal.map(causal_in_words));
+    say("window", options.window.map(window_in_words));
+    say("lengths", options.lengths.map(|lengths| format!("keys per batch entry: {lengths:?}")));
+    say("sinks", options.sinks.map(|sinks| format!("logits without a value, per head: {sinks:?}")));
+    asked
+}
+
+fn causal_in_words(causal: Causal) -> String {
+    match causal {
+        Causal::Square => "query i sees keys up to i".to_owned(),
+        Causal::Aligned(Alignment::TopLeft) => "query i sees keys up to i (top-left)".to_owned(),
+        Causal::Aligned(Alignment::BottomRight) => {
+            "query i sees keys up to i + M − N (bottom-right)".to_owned()
+        }
+    }
+}
+
+fn window_in_words(window: Window) -> String {
+    let side = |reach: Option<usize>, word: &str| match reach {
+        Some(1) => format!("1 key {word}"),
+        Some(reach) => format!("{reach} keys {word}"),
+        None => format!("all keys {word}"),
+    };
+    let along = window.alignment.map_or_else(String::new, |alignment| format!(" ({alignment})"));
+    format!(
+        "a query sees {} and {} its place{along}",
+        side(window.left, "before"),
+        side(window.right, "after")
+    )
+}

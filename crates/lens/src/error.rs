@@ -1,0 +1,107 @@
+//! Why an example cannot be computed.
+
+use spanwise_attention::AttentionError;
+use spanwise_kernels::{Shape, ShapeError};
+use spanwise_linear::LinearError;
+
+/// What is wrong with the inputs of an example.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LessonError {
+    /// There is no example of this number.
+    #[error("example: there is no example {found}; there are {known}")]
+    Unknown {
+        /// The number asked for.
+        found: u32,
+        /// The numbers there are, as a list in words.
+        known: String,
+    },
+
+    /// An input the example does not have.
+    #[error("example: example {number} has no input `{argument}`; its inputs are {expected}")]
+    Unused {
+        /// The example.
+        number: u32,
+        /// The input that was given.
+        argument: &'static str,
+        /// The inputs it has.
+        expected: &'static str,
+    },
+
+    /// An input that is not a matrix.
+    #[error("example: `{argument}` has shape {found}; expected 2 dimensions")]
+    Dimensions {
+        /// The input.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+    },
+
+    /// An input without a number.
+    #[error("example: `{argument}` has shape {found}; expected at least one row and one column")]
+    Empty {
+        /// The input.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+    },
+
+    /// A NaN or an infinity.
+    #[error("example: `{argument}` holds {value} at row {row}, column {column}; expected finite numbers")]
+    NotFinite {
+        /// The input.
+        argument: &'static str,
+        /// Counted from 0.
+        row: usize,
+        /// Counted from 0.
+        column: usize,
+        /// What was found.
+        value: f64,
+    },
+
+    /// More numbers than can be read.
+    #[error("example: {what} would have {found} numbers; examples show every step and end at {limit}")]
+    TooLarge {
+        /// The array.
+        what: &'static str,
+        /// Its size.
+        found: usize,
+        /// The largest size.
+        limit: usize,
+    },
+
+    /// More numbers than there is memory for.
+    #[error("attention: no memory for {what} of {numbers} numbers")]
+    Memory {
+        /// The array.
+        what: &'static str,
+        /// Its size.
+        numbers: usize,
+    },
+
+    /// q, k and v do not fit.
+    #[error(transparent)]
+    Attention(#[from] AttentionError),
+
+    /// X and w do not fit.
+    #[error(transparent)]
+    Linear(#[from] LinearError),
+
+    /// Sizes that cannot be addressed.
+    #[error("example: {0}")]
+    Shape(#[from] ShapeError),
+}
+
+impl LessonError {
+    /// What probably happened, where that can be told.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            LessonError::Attention(error) => error.hint(),
+            LessonError::TooLarge { .. } => Some("`spanwise attend` takes inputs of any size".to_owned()),
+            LessonError::Dimensions { found, .. } if found.rank() == 1 => {
+                Some(format!("a single row is a matrix of shape (1, {})", found.len()))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The text's worked examples, computed from their inputs each time.
+
+mod attention;
+mod span;
+mod transformer;
+
+use crate::{Array, Lesson, LessonError};
+
+/// The largest array an example shows: every step is kept and written out.
+pub const LARGEST: usize = 1 << 16;
+
+/// What an example is about, without computing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Entry {
+    /// Its number in the text.
+    pub number: u32,
+    /// Its name as one word.
+    pub slug: &'static str,
+    /// Its name as a reader says it.
+    pub title: &'static str,
+    /// What is to be shown.
+    pub problem: &'static str,
+    /// The inputs that can be changed.
+    pub inputs: &'static str,
+}
+
+/// Every example there is, in the order of their numbers.
+pub const CATALOGUE: [Entry; 2] = [transformer::ENTRY, span::ENTRY];
+
+/// Inputs in place of the text's own; `None` keeps those.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// The feature matrix, n × p.
+    pub x: Option<Array>,
+    /// The weights of the features, p; a row or a column will do.
+    pub w: Option<Array>,
+    /// The queries, N × D.
+    pub q: Option<Array>,
+    /// The keys, M × D.
+    pub k: Option<Array>,
+    /// The values, M × E.
+    pub v: Option<Array>,
+}
+
+/// Example `number`, computed from `inputs` where given and from the text's own otherwise.
+///
+/// Inputs must be finite matrices that fit each other. Claims that do not hold are no error: they are part of the
+/// lesson, with `holds` false.
+pub fn lesson(number: u32, inputs: &Inputs) -> Result<Lesson, LessonError> {
+    match number {
+        66 => span::lesson(inputs),
+        48 => transformer::lesson(inputs),
+        found => Err(LessonError::Unknown { found, known: "48 and 66".to_owned() }),
+    }
+}
+
+/// The input given, or the text's; a finite matrix with at least one entry.
+fn matrix(
+    argument: &'static str,
+    given: Option<&Array>,
+    text: (&[f64], [usize; 2]),
+) -> Result<Array, LessonError> {
+    let Some(given) = given else {
+        return Ok(Array::new(text.0.to_vec(), &text.1)?);
+    };
+    let found = given.shape();
+    if found.rank() != 2 {
+        return Err(LessonError::Dimensions { argument, found });
+    }
+    if found.is_empty() {
+        return Err(LessonError::Empty { argument, found });
+    }
+    check_size(argument, found.dims())?;
+    let cols = given.row_len();
+    match given.data().iter().position(|value| !value.is_finite()) {
+        None => Ok(given.clone()),
+        Some(at) => Err(LessonError::NotFinite {
+            argument,
+            row: at / cols,
+            column: at % cols,
+            value: given.data()[at],
+        }),
+    }
+}
+
+/// Refuses arrays beyond what anyone reads.
+fn check_size(what: &'static str, dims: &[usize]) -> Result<(), LessonError> {
+    let found = dims.iter().fold(1_usize, |n, &d| n.saturating_mul(d));
+    if found > LARGEST {
+        return Err(LessonError::TooLarge { what, found, limit: LARGEST });
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Fits beyond plain least squares: ridge, logistic and softmax, constrained least squares, polynomial and kernel
+//! features, and the distributions their tests are read from.
+//!
+//! Settings and fitted models are different types, so predicting before fitting does not compile. Results are plain
+//! public fields.
+
+mod active_set;
+mod checks;
+mod distributions;
+mod factor;
+mod kernel;
+mod kernel_ridge;
+mod logistic;
+mod logistic_fit;
+mod moments;
+mod newton;
+mod nonnegative;
+mod passes;
+mod polynomial;
+mod ridge;
+mod ridge_path;
+mod seeded;
+mod separation;
+mod singular;
+mod softmax;
+mod special;
+mod tridiagonal;
+
+pub use distributions::{ChiSquared, Distribution, FisherF, Normal, StudentT};
+pub use kernel::Kernel;
+pub use kernel_ridge::{KernelRidge, KernelRidgeFit, Landmarks};
+pub use logistic::{Logistic, Optimiser};
+pub use logistic_fit::{Convergence, LogisticFit};
+pub use moments::Method as RidgeMethod;
+pub use nonnegative::{ConstrainedFit, NonNegative, Optimality, Simplex};
+pub use polynomial::{Polynomial, PolynomialFeatures};
+pub use ridge::{Ridge, RidgeFit};
+pub use ridge_path::{RidgeChoice, RidgePath};
+pub use separation::{Separation, SeparationKind};
+
+#[cfg(test)]
+#[path = "tests/hostile.rs"]
+mod hostile;

@@ -1,0 +1,277 @@
+//! The centred second moments of a weighted regression, and the solution of one ridge problem from them.
+//!
+//! With `ω` the weights, `x̄`, `ȳ` the weighted means (0 without an intercept) and `Z` the rows `√ωᵢ·(xᵢ − x̄)`,
+//! `t` the targets `√ωᵢ·(yᵢ − ȳ)`, ridge regression is `min ‖t − Z·w‖² + α‖w‖²`, and the intercept is `ȳ − x̄·w`.
+//!
+//! ```text
+//! n ≥ p   primal   S = ZᵀZ (p × p),  b = Zᵀt :   (S + α)·w = b
+//! n < p   dual     S = ZZᵀ (n × n),  b = t   :   (S + α)·a = b,   w = Zᵀa
+//! ```
+//!
+//! Forming `S` squares the condition number. How much that costs is estimated from the factor:
+//!
+//! ```text
+//! unit-scaled ‖(S + α)⁻¹‖ ≤ 1e6     solve once                                 about ten digits or more
+//!                         ≤ 1e12    and correct with residuals read from the data, twice
+//!                         beyond    singular values of the unit-scaled triangular factor; minimum norm
+//! ```
+//!
+//! In the dual with an intercept `√ω` is a null vector of `S`, and `t` has no part along it. Adding `τ·√ω√ωᵀ/Σω`
+//! fills that hole without touching the solution.
+
+use super::factor::{Cholesky, diagonal};
+use super::passes;
+use super::singular;
+use faer::Mat;
+use spanwise_kernels::{Element, Matrix, View};
+
+/// Above this the solution is corrected with residuals read from the data.
+const CORRECT_ABOVE: f64 = 1e6;
+/// Above this squares are not enough.
+const SINGULAR_ABOVE: f64 = 1e12;
+
+/// The data of a weighted regression.
+#[derive(Clone, Copy)]
+pub(crate) struct Data<'a, T> {
+    pub(crate) x: View<'a, T>,
+    pub(crate) y: &'a [f64],
+    pub(crate) weights: Option<&'a [f64]>,
+    /// Sum of the weights.
+    pub(crate) total: f64,
+    pub(crate) intercept: bool,
+}
+
+impl<T: Element> Data<'_, T> {
+    pub(crate) fn rows(&self) -> usize {
+        self.x.dims()[0]
+    }
+
+    pub(crate) fn cols(&self) -> usize {
+        self.x.dims()[1]
+    }
+
+    /// `√ωᵢ`.
+    pub(crate) fn root(&self, i: usize) -> f64 {
+        self.weights.map_or(1.0, |w| w[i].sqrt())
+    }
+
+    fn y_mean(&self) -> f64 {
+        let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+        self.y.iter().enumerate().map(|(i, y)| weight(i) * y).sum::<f64>() / self.total
+    }
+}
+
+/// Second moments, centred where there is an intercept.
+pub(crate) struct Moments {
+    /// `x̄` (p).
+    pub(crate) centre: Vec<f64>,
+    /// `ȳ`.
+    pub(crate) y_centre: f64,
+    /// `S`, both halves.
+    pub(crate) square: Mat<f64>,
+    /// `b`.
+    pub(crate) right: Vec<f64>,
+    /// `tᵀt`.
+    pub(crate) y_square: f64,
+    pub(crate) dual: bool,
+    /// `τ`, 0 where nothing was added.
+    pub(crate) filled: f64,
+}
+
+/// Whether the sampled shift lies so far from some column's mean that centring would cost digits: a sample without the
+/// few rows that make the mean, or rows in an unlucky order. Then one more pass with the true means is worth it.
+fn missed(gram: &Mat<f64>, shift: &[f64], total: f64) -> bool {
+    let ones = shift.len() + 1;
+    shift.iter().enumerate().any(|(j, shift)| {
+        let off = gram[(j, ones)] / total;
+        let removed = total * off * off;
+        removed > 100.0 * (gram[(j, j)] - removed) && off.abs() > 1e-12 * shift.abs()
+    })
+}
+
+/// One solution.
+pub(crate) struct Solution {
+    pub(crate) w: Vec<f64>,
+    pub(crate) residual_square: f64,
+    pub(crate) method: Method,
+}
+
+/// How a ridge problem was solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// One factorisation of the second moments.
+    Moments,
+    /// The same, then corrected with residuals read from the data.
+    Corrected,
+    /// Singular values of the data's triangular factor: the problem is singular or nearly so.
+    Singular,
+}
+
+impl Moments {
+    /// One pass over the rows; two in the dual.
+    pub(crate) fn new<T: Element>(data: &Data<'_, T>) -> Self {
+        if data.rows() < data.cols() { Self::dual(data) } else { Self::primal(data) }
+    }
+
+    pub(crate) fn primal<T: Element>(data: &Data<'_, T>) -> Self {
+        let p = data.cols();
+        let y_shift = if data.intercept { data.y_mean() } else { 0.0 };
+        let mut shift = if data.intercept { passes::near_mean(&data.x, data.weights) } else { vec![0.0; p] };
+        let mut gram = passes::second_moments(&data.x, data.y, data.weights, &shift, y_shift);
+        if data.intercept && missed(&gram, &shift, data.total) {
+            shift.iter_mut().enumerate().for_each(|(j, c)| *c += gram[(j, p + 1)] / data.total);
+            gram = passes::second_moments(&data.x, data.y, data.weights, &shift, y_shift);
+        }
+        let off = |j: usize| if data.intercept { gram[(j, p + 1)] / data.total } else { 0.0 };
+        let centred = |i: usize, j: usize| gram[(i, j)] - data.total * off(i) * off(j);
+        let offs: Vec<f64> = (0..p).map(off).collect();
+        let mut square = gram.submatrix(0, 0, p, p).to_owned();
+        for (j, off_j) in offs.iter().enumerate() {
+            // Column by column, whole slices: for thousands of columns the indices would cost more than the sums.
+            let factor = data.total * off_j;
+            square.col_as_slice_mut(j).iter_mut().zip(&offs).for_each(|(v, off_i)| *v -= factor * off_i);
+        }
+        Moments {
+            centre: (0..p).map(|j| shift[j] + off(j)).collect(),
+            y_centre: y_shift + off(p),
+            square,
+            right: (0..p).map(|j| centred(j, p)).collect(),
+            y_square: centred(p, p),
+            dual: false,
+            filled: 0.0,
+        }
+    }
+
+    fn dual<T: Element>(data: &Data<'_, T>) -> Self {
+        let (n, p) = (data.rows(), data.cols());
+        let y_centre = if data.intercept { data.y_mean() } else { 0.0 };
+        let centre = if data.intercept {
+            let share: Vec<f64> = (0..n).map(|i| data.weights.map_or(1.0, |w| w[i]) / data.total).collect();
+            passes::transposed_times(&data.x, &share)
+        } else {
+            vec![0.0; p]
+        };
+        let roots: Vec<f64> = (0..n).map(|i| data.root(i)).collect();
+        let mut square = passes::row_products(&data.x, &centre, &roots);
+        let right: Vec<f64> = (0..n).map(|i| (data.y[i] - y_centre) * roots[i]).collect();
+        let y_square = passes::dot(&right, &right);
+        let mut filled = 0.0;
+        if data.intercept {
+            filled = diagonal(&square).iter().sum::<f64>() / n as f64;
+            for j in 0..n {
+                for i in 0..n {
+                    square[(i, j)] += filled / data.total * roots[i] * roots[j];
+                }
+            }
+        }
+        Moments { centre, y_centre, square, right, y_square, dual: true, filled }
+    }
+
+    /// `S` without `τ`.
+    pub(crate) fn unfilled<T: Element>(&self, data: &Data<'_, T>) -> Mat<f64> {
+        let (n, share) = (self.square.nrows(), self.filled / data.total);
+        let added = |i: usize, j: usize| if share > 0.0 { share * data.root(i) * data.root(j) } else { 0.0 };
+        Mat::from_fn(n, n, |i, j| self.square[(i, j)] - added(i, j))
+    }
+
+    /// Whether every moment is a number; where not, the data hold NaN, infinity or numbers too large to square.
+    pub(crate) fn finite(&self) -> bool {
+        self.y_square.is_finite()
+            && self.right.iter().all(|v| v.is_finite())
+            && diagonal(&self.square).iter().all(|v| v.is_finite())
+    }
+
+    /// `ȳ − x̄·w`.
+    pub(crate) fn intercept(&self, w: &[f64]) -> f64 {
+        self.y_centre - passes::dot(&self.centre, w)
+    }
+
+    /// `w` from the solution of `(S + α)·s = b`: itself, or `Zᵀs` in the dual.
+    pub(crate) fn coefficients<T: Element>(&self, data: &Data<'_, T>, s: Vec<f64>) -> Vec<f64> {
+        if !self.dual {
+            return s;
+        }
+        let s: Vec<f64> = s.iter().enumerate().map(|(i, s)| s * data.root(i)).collect();
+        let sum: f64 = s.iter().sum();
+        let mut w = passes::transposed_times(&data.x, &s);
+        w.iter_mut().zip(&self.centre).for_each(|(w, c)| *w -= c * sum);
+        w
+    }
+
+    /// `‖t − Zw‖²` where `(S + α)·s = b` holds: `α²‖s‖²` in the dual, `tᵀt − wᵀb − α‖w‖²` otherwise.
+    pub(crate) fn residual_square(&self, alpha: f64, s: &[f64]) -> f64 {
+        let square = passes::dot(s, s);
+        if self.dual {
+            return alpha * alpha * square;
+        }
+        (self.y_square - passes::dot(s, &self.right) - alpha * square).max(0.0)
+    }
+
+    /// Trace of the hat matrix, the intercept included, from `tr (S + α)⁻¹`.
+    pub(crate) fn degrees_of_freedom(&self, alpha: f64, inverse_trace: f64, intercept: bool) -> f64 {
+        let hole = if self.filled > 0.0 { self.filled / (self.filled + alpha) } else { 0.0 };
+        self.square.nrows() as f64 - alpha * inverse_trace - hole + f64::from(u8::from(intercept))
+    }
+
+    /// The ridge solution for one `alpha`, by the ladder above.
+    pub(crate) fn solve<T: Element>(&self, data: &Data<'_, T>, alpha: f64) -> Solution {
+        let mut shifted = self.square.clone();
+        for i in 0..shifted.nrows() {
+            shifted[(i, i)] += alpha;
+        }
+        let scale = diagonal(&shifted);
+        let factor = Cholesky::new(shifted);
+        let Some((factor, norm)) = factor.map(|f| {
+            let norm = f.scaled_inverse_norm(&scale);
+            (f, norm)
+        }) else {
+            return singular::solve(data, self, alpha);
+        };
+        // In the dual without penalty the answer interpolates; rank is the whole question.
+        if norm > SINGULAR_ABOVE || norm.is_nan() {
+            return singular::solve(data, self, alpha);
+        }
+        let mut s = factor.solve_vector(&self.right);
+        if norm <= CORRECT_ABOVE {
+            let residual_square = self.residual_square(alpha, &s);
+            return Solution { w: self.coefficients(data, s), residual_square, method: Method::Moments };
+        }
+        let mut w = self.coefficients(data, s.clone());
+        let mut residual = self.residual(data, &w);
+        for _ in 0..2 {
+            let gradient = self.gradient(data, &residual, alpha, &s);
+            s.iter_mut().zip(factor.solve_vector(&gradient)).for_each(|(s, d)| *s += d);
+            w = self.coefficients(data, s.clone());
+            residual = self.residual(data, &w);
+        }
+        Solution { residual_square: passes::dot(&residual, &residual), w, method: Method::Corrected }
+    }
+
+    /// `t − Zw` (n), read from the data.
+    pub(crate) fn residual<T: Element>(&self, data: &Data<'_, T>, w: &[f64]) -> Vec<f64> {
+        let row = Matrix::new(w.to_vec(), 1, w.len()).unwrap_or_default();
+        let fitted = passes::times(&data.x, &row, &[self.intercept(w)]);
+        fitted.as_slice().iter().zip(data.y).enumerate().map(|(i, (f, y))| (y - f) * data.root(i)).collect()
+    }
+
+    /// What is left of `b − (S + α)·s`, from the residual `t − Zw`.
+    pub(crate) fn gradient<T: Element>(
+        &self,
+        data: &Data<'_, T>,
+        residual: &[f64],
+        alpha: f64,
+        s: &[f64],
+    ) -> Vec<f64> {
+        if self.dual {
+            return residual.iter().zip(s).map(|(r, s)| r - alpha * s).collect();
+        }
+        let rooted: Vec<f64> = residual.iter().enumerate().map(|(i, r)| r * data.root(i)).collect();
+        let sum: f64 = rooted.iter().sum();
+        let mut gradient = passes::transposed_times(&data.x, &rooted);
+        for (j, g) in gradient.iter_mut().enumerate() {
+            *g -= self.centre[j] * sum + alpha * s[j];
+        }
+        gradient
+    }
+}

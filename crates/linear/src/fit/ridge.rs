@@ -1,0 +1,159 @@
+//! Ridge regression: `min Σ ωᵢ·(yᵢ − b − xᵢ·w)² + α‖w‖²`, the intercept `b` not penalised.
+//!
+//! `alpha` means what scikit-learn's `alpha` means. One pass over the rows forms the centred second moments; the rest
+//! is a small symmetric system (see `moments` for the algebra, `ridge_path` for many `alpha` at once).
+
+use super::moments::{Data, Method, Moments, Solution};
+use super::{checks, passes};
+use crate::LinearError;
+use crate::fit::factor::{Cholesky, diagonal};
+use spanwise_kernels::{Element, Matrix, View};
+
+const OPERATION: &str = "ridge";
+
+/// Up to this many unknowns the degrees of freedom cost next to nothing and are always given.
+const CHEAP_TRACE: usize = 256;
+
+/// Settings of a ridge regression with one penalty.
+///
+/// ```
+/// use spanwise_kernels::View;
+/// use spanwise_linear::fit::Ridge;
+///
+/// // y = 1 + 2x exactly; Σ(x − 2)² = 10, so a penalty of 10 halves the slope and keeps the means.
+/// let x = View::new(&[0.0, 1.0, 2.0, 3.0, 4.0], &[5, 1])?;
+/// let y = [1.0, 3.0, 5.0, 7.0, 9.0];
+/// let fit = Ridge::new(10.0).fit(x, &y)?;
+/// assert!((fit.coefficients[0] - 1.0).abs() < 1e-12);
+/// assert!((fit.intercept - 3.0).abs() < 1e-12);
+/// assert_eq!(fit.predict(x)?.len(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ridge {
+    /// Weight of `‖w‖²`; 0 is least squares of minimum norm.
+    pub alpha: f64,
+    /// Whether to fit an intercept.
+    pub intercept: bool,
+}
+
+impl Default for Ridge {
+    fn default() -> Self {
+        Ridge { alpha: 1.0, intercept: true }
+    }
+}
+
+/// A fitted ridge regression.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RidgeFit {
+    /// The penalty it was fitted with.
+    pub alpha: f64,
+    /// `b`; 0 where none was asked for.
+    pub intercept: f64,
+    /// `w` (p).
+    pub coefficients: Vec<f64>,
+    /// `Σ ωᵢ·(yᵢ − ŷᵢ)²`.
+    pub residual_sum_of_squares: f64,
+    /// `1 − residual / total` sum of squares, about the mean where there is an intercept; 1 where the total is 0.
+    pub r_squared: f64,
+    /// Trace of the hat matrix, the intercept counting 1. `None` where it would cost more than the fit itself: one
+    /// penalty and many columns, or a singular problem.
+    pub degrees_of_freedom: Option<f64>,
+    /// How the system was solved.
+    pub method: Method,
+}
+
+impl Ridge {
+    /// With this penalty, and an intercept.
+    pub fn new(alpha: f64) -> Self {
+        Ridge { alpha, intercept: true }
+    }
+
+    /// Fits `x` (n × p) to `y` (n).
+    pub fn fit<T: Element>(&self, x: View<'_, T>, y: &[f64]) -> Result<RidgeFit, LinearError> {
+        self.run(x, y, None)
+    }
+
+    /// Fits with one weight ≥ 0 per row; a weight of 0 is the same as leaving the row out.
+    pub fn fit_weighted<T: Element>(
+        &self,
+        x: View<'_, T>,
+        y: &[f64],
+        weights: &[f64],
+    ) -> Result<RidgeFit, LinearError> {
+        self.run(x, y, Some(weights))
+    }
+
+    fn run<T: Element>(
+        &self,
+        x: View<'_, T>,
+        y: &[f64],
+        weights: Option<&[f64]>,
+    ) -> Result<RidgeFit, LinearError> {
+        checks::not_negative(OPERATION, "alpha", self.alpha)?;
+        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        let solution = moments.solve(&data, self.alpha);
+        let trace = (moments.square.nrows() <= CHEAP_TRACE && solution.method != Method::Singular)
+            .then(|| inverse_trace(&moments, self.alpha))
+            .flatten();
+        let freedom = trace.map(|t| moments.degrees_of_freedom(self.alpha, t, self.intercept));
+        Ok(finished(&moments, self.alpha, solution, freedom))
+    }
+}
+
+/// `tr (S + α)⁻¹`.
+fn inverse_trace(moments: &Moments, alpha: f64) -> Option<f64> {
+    let mut shifted = moments.square.clone();
+    for i in 0..shifted.nrows() {
+        shifted[(i, i)] += alpha;
+    }
+    Some(diagonal(&Cholesky::new(shifted)?.inverse()).iter().sum())
+}
+
+/// Checked data and their moments.
+pub(crate) fn prepared<'a, T: Element>(
+    operation: &'static str,
+    x: View<'a, T>,
+    y: &'a [f64],
+    weights: Option<&'a [f64]>,
+    intercept: bool,
+) -> Result<(Data<'a, T>, Moments), LinearError> {
+    let (rows, _) = checks::features(operation, &x)?;
+    checks::target(operation, y, rows)?;
+    let total = checks::weights(operation, weights, rows)?;
+    let data = Data { x, y, weights, total, intercept };
+    let moments = Moments::new(&data);
+    if !moments.finite() {
+        return Err(checks::blame_either(operation, &x, y));
+    }
+    Ok((data, moments))
+}
+
+/// The public result of one solution.
+pub(crate) fn finished(moments: &Moments, alpha: f64, solution: Solution, freedom: Option<f64>) -> RidgeFit {
+    let total = moments.y_square;
+    RidgeFit {
+        alpha,
+        intercept: moments.intercept(&solution.w),
+        coefficients: solution.w,
+        residual_sum_of_squares: solution.residual_square,
+        r_squared: if total > 0.0 { 1.0 - solution.residual_square / total } else { 1.0 },
+        degrees_of_freedom: freedom,
+        method: solution.method,
+    }
+}
+
+impl RidgeFit {
+    /// `b + X·w` (n) for `x` (n × p).
+    pub fn predict<T: Element>(&self, x: View<'_, T>) -> Result<Vec<f64>, LinearError> {
+        checks::same_columns(&x, self.coefficients.len())?;
+        let p = self.coefficients.len();
+        let row = Matrix::from_fn(1, p, |_, j| self.coefficients[j]);
+        Ok(passes::times(&x, &row, &[self.intercept]).as_slice().to_vec())
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/ridge.rs"]
+mod tests;

@@ -1,0 +1,317 @@
+//! The loss of logistic and softmax regression, its gradient and its Hessian, in one pass over the rows.
+//!
+//! Both are one model. With K classes, row `x̃ᵢ` (shifted features, then 1 for the intercept) and parameters `A`
+//! ((K−1) × width), the scores are `s = C·A·x̃`, where the contrasts `C` (K × (K−1)) take the redundant direction out:
+//!
+//! ```text
+//! K = 2   C = (0, 1)ᵀ               one weight vector, the log-odds of the second class
+//! K > 2   C orthonormal, Cᵀ1 = 0    the weights of all classes sum to 0, and ‖C·A‖ = ‖A‖
+//! ```
+//!
+//! With the penalty `λ/2·‖·‖²` these are the minimisers that scikit-learn's conventions describe. For a row with
+//! probabilities `p` the Hessian in the scores is `diag(p) − ppᵀ = Σ_{k<l} pₖpₗ·(eₖ−eₗ)(eₖ−eₗ)ᵀ`, hence
+//!
+//! ```text
+//! loss       Σ ωᵢ·(ln Σₖ e^{sₖ} − s_y)                   + λ/2·‖A‖²
+//! gradient   Σₖ cₖ ⊗ Σᵢ ωᵢ·(pₖ − [k = y])·x̃ᵢ              + λ·A
+//! Hessian    Σ_{k<l} (cₖ−cₗ)(cₖ−cₗ)ᵀ ⊗ Σᵢ ωᵢ·pₖpₗ·x̃ᵢx̃ᵢᵀ  + λ·I        the intercept not penalised
+//! ```
+//!
+//! K(K−1)/2 Gram matrices, all with weights ≥ 0; one for two classes (whose losses have a short form of their own). `1 − p_y` is the sum of the *other*
+//! probabilities, so a confident row loses no digits.
+
+use super::passes::{self, Block, TILE};
+use faer::Mat;
+use rayon::prelude::*;
+use spanwise_kernels::{Element, Matrix, View};
+use std::ops::Range;
+
+/// A classification problem, checked.
+pub(crate) struct Problem<'a, T> {
+    pub(crate) x: View<'a, T>,
+    /// Index of each row's class (n).
+    pub(crate) labels: Vec<usize>,
+    pub(crate) weights: Option<&'a [f64]>,
+    pub(crate) total: f64,
+    pub(crate) intercept: bool,
+    /// Subtracted from the features (p); 0 without an intercept.
+    pub(crate) shift: Vec<f64>,
+    /// `C` (K × (K−1)).
+    pub(crate) contrasts: Matrix,
+    /// `λ`.
+    pub(crate) penalty: f64,
+}
+
+/// The loss and its derivatives at one point.
+pub(crate) struct Evaluation {
+    pub(crate) loss: f64,
+    /// The same without the penalty.
+    pub(crate) plain_loss: f64,
+    /// (K−1)·width numbers, contrast by contrast.
+    pub(crate) gradient: Vec<f64>,
+    pub(crate) hessian: Option<Mat<f64>>,
+    /// The largest `|sₖ − sₗ|` of any row.
+    pub(crate) spread: f64,
+    /// Whether every row's own class has the highest score, strictly.
+    pub(crate) separates: bool,
+}
+
+/// What is asked of a pass.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) hessian: bool,
+    /// Only every so many tiles: 1 for all rows.
+    pub(crate) every: usize,
+}
+
+/// Sums over some rows.
+struct Sums {
+    loss: f64,
+    weight: f64,
+    spread: f64,
+    separates: bool,
+    gradient: Vec<f64>,
+    grams: Vec<Mat<f64>>,
+}
+
+/// Contrasts for `classes` classes.
+pub(crate) fn contrasts(classes: usize) -> Matrix {
+    if classes == 2 {
+        return Matrix::from_fn(2, 1, |k, _| k as f64);
+    }
+    // Helmert: column r compares class r + 1 with the mean of the classes before it.
+    Matrix::from_fn(classes, classes - 1, |k, r| {
+        let length = (((r + 1) * (r + 2)) as f64).sqrt();
+        match k.cmp(&(r + 1)) {
+            std::cmp::Ordering::Less => -1.0 / length,
+            std::cmp::Ordering::Equal => (r + 1) as f64 / length,
+            std::cmp::Ordering::Greater => 0.0,
+        }
+    })
+}
+
+/// Probabilities from scores, in place; returns `ln Σ eˢ − s_label` and the probability of all other classes.
+fn softmax(scores: &mut [f64], label: usize) -> (f64, f64) {
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let own = scores[label];
+    for s in scores.iter_mut() {
+        *s = if *s == top { 1.0 } else { (*s - top).exp() };
+    }
+    let others: f64 = scores.iter().enumerate().filter(|&(k, _)| k != label).map(|(_, e)| e).sum();
+    let sum = others + scores[label];
+    let loss = if own == top { others.ln_1p() } else { top - own + sum.ln() };
+    for s in scores.iter_mut() {
+        *s /= sum;
+    }
+    (loss, others / sum)
+}
+
+impl<T: Element> Problem<'_, T> {
+    pub(crate) fn width(&self) -> usize {
+        self.shift.len() + usize::from(self.intercept)
+    }
+
+    pub(crate) fn classes(&self) -> usize {
+        self.contrasts.rows()
+    }
+
+    pub(crate) fn parameters(&self) -> usize {
+        self.width() * self.contrasts.cols()
+    }
+
+    pub(crate) fn weight(&self, i: usize) -> f64 {
+        self.weights.map_or(1.0, |w| w[i])
+    }
+
+    /// One row as it enters the model: shifted, with a 1 where there is an intercept (width).
+    pub(crate) fn row(&self, i: usize, out: &mut [f64]) {
+        passes::load(&self.x, i..i + 1, self.width(), out);
+        let (features, rest) = out.split_at_mut(self.shift.len());
+        features.iter_mut().zip(&self.shift).for_each(|(v, c)| *v -= c);
+        rest.fill(1.0);
+    }
+
+    /// Scores of the classes (K) from the products of one row with the contrasts' parameters (K−1).
+    pub(crate) fn scores(&self, products: &[f64], scores: &mut [f64]) {
+        for (k, score) in scores.iter_mut().enumerate() {
+            *score = self.contrasts.row(k).iter().zip(products).map(|(c, v)| c * v).sum();
+        }
+    }
+
+    /// Loss, gradient and, where asked for, the Hessian at `a`; on part of the rows the penalty shrinks with them.
+    pub(crate) fn evaluate(&self, a: &[f64], request: Request) -> Evaluation {
+        let tiles: Vec<usize> = (0..self.labels.len().div_ceil(TILE)).step_by(request.every).collect();
+        // As everywhere: groups at fixed boundaries, each summed in order, then added in order.
+        let per_group = tiles.len().div_ceil(32).max(1);
+        let groups: Vec<Sums> =
+            tiles.par_chunks(per_group).map(|group| self.sum_tiles(a, group, request.hessian)).collect();
+        let mut groups = groups.into_iter();
+        let mut sums = groups.next().unwrap_or_else(|| self.no_sums(request.hessian));
+        for group in groups {
+            sums.loss += group.loss;
+            sums.weight += group.weight;
+            sums.spread = sums.spread.max(group.spread);
+            sums.separates &= group.separates;
+            sums.gradient.iter_mut().zip(group.gradient).for_each(|(sum, g)| *sum += g);
+            sums.grams.iter_mut().zip(group.grams).for_each(|(sum, g)| *sum += g);
+        }
+        self.finish(a, sums, request)
+    }
+
+    fn no_sums(&self, hessian: bool) -> Sums {
+        let (width, classes) = (self.width(), self.classes());
+        let pairs = if hessian { classes * (classes - 1) / 2 } else { 0 };
+        Sums {
+            loss: 0.0,
+            weight: 0.0,
+            spread: 0.0,
+            separates: true,
+            gradient: vec![0.0; self.parameters()],
+            grams: (0..pairs).map(|_| Mat::zeros(width, width)).collect(),
+        }
+    }
+
+    fn sum_tiles(&self, a: &[f64], tiles: &[usize], hessian: bool) -> Sums {
+        let (width, classes, contrasts) = (self.width(), self.classes(), self.contrasts.cols());
+        let mut sums = self.no_sums(hessian);
+        let mut block = Block::new(width);
+        // (K−1) × TILE products, then residuals; K × TILE probabilities; TILE weights of one pair.
+        let mut products = vec![0.0; contrasts * TILE];
+        let mut probabilities = vec![0.0; classes * TILE];
+        let mut pair_weights = [0.0; TILE];
+        for &index in tiles {
+            let rows = index * TILE..((index + 1) * TILE).min(self.labels.len());
+            let t = rows.len();
+            block.read(&self.x, rows.clone(), &self.shift);
+            for (r, products) in products.chunks_exact_mut(TILE).enumerate() {
+                block.times(&a[r * width..(r + 1) * width], &mut products[..t]);
+            }
+            self.sum_losses(rows.clone(), &mut products, &mut probabilities, &mut sums);
+            for (r, residuals) in products.chunks_exact(TILE).enumerate() {
+                block.add_transposed_times(&residuals[..t], &mut sums.gradient[r * width..(r + 1) * width]);
+            }
+            let pairs = (0..classes).flat_map(|k| (k + 1..classes).map(move |l| (k, l)));
+            for (gram, (k, l)) in sums.grams.iter_mut().zip(pairs) {
+                let both = probabilities[k * TILE..].iter().zip(&probabilities[l * TILE..]);
+                for ((weight, row), (p, q)) in pair_weights.iter_mut().zip(rows.clone()).zip(both) {
+                    *weight = self.weight(row) * p * q;
+                }
+                block.add_gram(&pair_weights[..t], gram.as_mut());
+            }
+        }
+        sums
+    }
+
+    /// Turns the products of some rows into residuals and probabilities, and adds up their losses.
+    fn sum_losses(
+        &self,
+        rows: Range<usize>,
+        products: &mut [f64],
+        probabilities: &mut [f64],
+        sums: &mut Sums,
+    ) {
+        let (classes, contrasts) = (self.classes(), self.contrasts.cols());
+        if classes == 2 {
+            return self.sum_log_odds(rows, products, probabilities, sums);
+        }
+        let mut row_products = vec![0.0; contrasts];
+        let mut p = vec![0.0; classes];
+        for (i, row) in rows.enumerate() {
+            let (label, weight) = (self.labels[row], self.weight(row));
+            for (r, product) in row_products.iter_mut().enumerate() {
+                *product = products[r * TILE + i];
+            }
+            self.scores(&row_products, &mut p);
+            if weight > 0.0 {
+                let (low, high) = p.iter().fold((f64::MAX, f64::MIN), |(l, h), &s| (l.min(s), h.max(s)));
+                sums.spread = sums.spread.max(high - low);
+                sums.separates &= p.iter().enumerate().all(|(k, s)| k == label || *s < p[label]);
+            }
+            let (loss, others) = softmax(&mut p, label);
+            sums.loss += weight * loss;
+            sums.weight += weight;
+            for (k, p) in p.iter().enumerate() {
+                probabilities[k * TILE + i] = *p;
+            }
+            // From here on `p` is the residual in the scores.
+            p[label] = -others;
+            for r in 0..contrasts {
+                let residual: f64 = p.iter().enumerate().map(|(k, p)| p * self.contrasts[(k, r)]).sum();
+                products[r * TILE + i] = weight * residual;
+            }
+        }
+    }
+
+    /// The same for two classes, where the product is the log-odds `s` and one exponential is all: with `e = e^{−|s|}`
+    /// the less likely class has probability `e/(1+e)`.
+    fn sum_log_odds(
+        &self,
+        rows: Range<usize>,
+        products: &mut [f64],
+        probabilities: &mut [f64],
+        sums: &mut Sums,
+    ) {
+        let (first, second) = probabilities.split_at_mut(TILE);
+        let out = products.iter_mut().zip(first.iter_mut().zip(second));
+        for (row, (product, (first, second))) in rows.zip(out) {
+            let (score, is_second, weight) = (*product, self.labels[row] == 1, self.weight(row));
+            let e = (-score.abs()).exp();
+            let (less, more) = (e / (1.0 + e), 1.0 / (1.0 + e));
+            (*first, *second) = if score > 0.0 { (less, more) } else { (more, less) };
+            let right_side = if is_second { score > 0.0 } else { score < 0.0 };
+            let against = if right_side { 0.0 } else { score.abs() };
+            if weight > 0.0 {
+                sums.spread = sums.spread.max(score.abs());
+                sums.separates &= right_side;
+            }
+            sums.loss += weight * (e.ln_1p() + against);
+            sums.weight += weight;
+            *product = weight * if is_second { -*first } else { *second };
+        }
+    }
+
+    fn finish(&self, a: &[f64], mut sums: Sums, request: Request) -> Evaluation {
+        let (width, classes, contrasts) = (self.width(), self.classes(), self.contrasts.cols());
+        let penalty = if request.every == 1 { self.penalty } else { self.penalty * sums.weight / self.total };
+        let penalised = |at: usize| !self.intercept || at % width != width - 1;
+        let mut square = 0.0;
+        for at in (0..a.len()).filter(|at| penalised(*at)) {
+            sums.gradient[at] += penalty * a[at];
+            square += a[at] * a[at];
+        }
+        let hessian = request.hessian.then(|| {
+            let mut hessian = Mat::zeros(contrasts * width, contrasts * width);
+            let pairs = (0..classes).flat_map(|k| (k + 1..classes).map(move |l| (k, l)));
+            for (gram, (k, l)) in sums.grams.iter_mut().zip(pairs) {
+                passes::mirror(gram.as_mut());
+                let difference = |r: usize| self.contrasts[(k, r)] - self.contrasts[(l, r)];
+                for r in 0..contrasts {
+                    for s in 0..contrasts {
+                        let factor = difference(r) * difference(s);
+                        if factor != 0.0 {
+                            let mut block =
+                                hessian.as_mut().submatrix_mut(r * width, s * width, width, width);
+                            block += faer::Scale(factor) * &*gram;
+                        }
+                    }
+                }
+            }
+            for at in (0..contrasts * width).filter(|at| penalised(*at)) {
+                hessian[(at, at)] += penalty;
+            }
+            hessian
+        });
+        Evaluation {
+            loss: sums.loss + 0.5 * penalty * square,
+            plain_loss: sums.loss,
+            gradient: sums.gradient,
+            hessian,
+            spread: sums.spread,
+            separates: sums.separates,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/softmax.rs"]
+mod tests;

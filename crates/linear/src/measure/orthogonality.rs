@@ -1,0 +1,54 @@
+//! Whether columns are orthogonal, and of length 1.
+
+use super::rank::rank_tolerance;
+use crate::LinearError;
+use crate::check::argument;
+use crate::dense::{load, multiply_transposed, unit_columns};
+use spanwise_kernels::{Element, View};
+
+/// How far columns are from being orthogonal and from length 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Orthogonality {
+    /// All columns are orthogonal to each other, within the tolerance.
+    pub orthogonal: bool,
+    /// They are orthogonal and all of length 1.
+    pub orthonormal: bool,
+    /// The largest magnitude of a cosine between two columns.
+    pub largest_cosine: f64,
+    /// The pair it belongs to: the certificate. `None` where there are fewer than two columns.
+    pub worst_pair: Option<(usize, usize)>,
+    /// The largest distance of a column's length from 1.
+    pub length_error: f64,
+    /// Cosines and length errors up to this count as 0.
+    pub tolerance: f64,
+}
+
+/// Checks the columns of `x` (n × p).
+///
+/// ```
+/// use spanwise_kernels::View;
+/// use spanwise_linear::measure::orthogonality;
+///
+/// let found = orthogonality(View::new(&[1.0, 1.0, 1.0, -1.0], &[2, 2])?)?;
+/// assert!(found.orthogonal && !found.orthonormal);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn orthogonality<T: Element>(x: View<'_, T>) -> Result<Orthogonality, LinearError> {
+    let x = load(argument("measure", "X"), &x)?;
+    let tolerance = rank_tolerance(x.cols());
+    let (unit, norms) = unit_columns(&x);
+    let cosines = multiply_transposed(&unit, &unit);
+    let (mut largest_cosine, mut worst_pair) = (0.0, None);
+    for i in 0..x.cols() {
+        for j in 0..i {
+            let cosine = cosines[(i, j)].abs();
+            if worst_pair.is_none() || cosine > largest_cosine {
+                (largest_cosine, worst_pair) = (cosine, Some((j, i)));
+            }
+        }
+    }
+    let length_error = norms.iter().fold(0.0_f64, |worst, norm| worst.max((norm - 1.0).abs()));
+    let orthogonal = largest_cosine <= tolerance;
+    let orthonormal = orthogonal && length_error <= tolerance;
+    Ok(Orthogonality { orthogonal, orthonormal, largest_cosine, worst_pair, length_error, tolerance })
+}

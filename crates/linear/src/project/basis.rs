@@ -1,0 +1,34 @@
+//! Orthonormal bases of a span and of what is orthogonal to it.
+
+use super::ColumnSpace;
+use crate::LinearError;
+use crate::check::argument;
+use crate::dense::{Reflectors, identity, load};
+use spanwise_kernels::{Element, Matrix, View};
+
+/// An orthonormal basis of the span of the columns of `x` (n × p), one direction per column: n × rank.
+///
+/// ```
+/// use spanwise_kernels::View;
+/// use spanwise_linear::project::orthonormal_basis;
+///
+/// // Two columns, one direction.
+/// let basis = orthonormal_basis(View::new(&[3.0, 6.0, 4.0, 8.0], &[2, 2])?)?;
+/// assert_eq!(basis.cols(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn orthonormal_basis<T: Element>(x: View<'_, T>) -> Result<Matrix, LinearError> {
+    Ok(ColumnSpace::new(x)?.basis)
+}
+
+/// An orthonormal basis of everything orthogonal to the columns of `x` (n × p): n × (n − rank).
+pub fn complement_basis<T: Element>(x: View<'_, T>) -> Result<Matrix, LinearError> {
+    let x = load(argument("project", "X"), &x)?;
+    let basis = ColumnSpace::of_matrix(&x)?.basis;
+    let (n, rank) = (basis.rows(), basis.cols());
+    if rank == 0 {
+        return Ok(identity(n));
+    }
+    let all = Reflectors::of_rows(basis.as_slice(), rank).q(n);
+    Ok(Matrix::from_fn(n, n - rank, |i, j| all[(i, rank + j)]))
+}
