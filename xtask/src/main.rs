@@ -8,15 +8,18 @@ cargo xtask TASK
 
 Tasks:
   test    every test: unit, integration and documentation tests of all crates, the README's snippets
-  lint    formatting, clippy without warnings, documentation without warnings
-  ci      test, then lint";
+  lint    formatting, clippy without warnings, documentation without warnings";
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
+    let mut words = std::env::args().skip(1);
+    let task = words.next();
+    if let Some(further) = words.next() {
+        eprintln!("error: unexpected argument `{further}`\n\n{HELP}");
+        return ExitCode::from(2);
+    }
     let result = match task.as_deref() {
         Some("test") => test(),
         Some("lint") => lint(),
-        Some("ci") => test().and_then(|()| lint()),
         Some("help" | "--help" | "-h") | None => {
             println!("{HELP}");
             Ok(())

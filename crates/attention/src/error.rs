@@ -145,6 +145,28 @@ pub enum AttentionError {
         keys: usize,
     },
 
+    /// An output of the wrong length.
+    #[error("attention: `out` has {found} elements; expected {expected}, B·H·N·E")]
+    OutputLength {
+        /// Its length.
+        found: usize,
+        /// `B·H·N·E`.
+        expected: usize,
+    },
+
+    /// A range that reaches beyond what there is.
+    #[error("attention: `{argument}` is {start}..{end}; expected a range within 0..{expected}")]
+    Range {
+        /// `batch`, `head`, `rows` or `cols`.
+        argument: &'static str,
+        /// Where it starts.
+        start: usize,
+        /// Where it ends.
+        end: usize,
+        /// How many there are.
+        expected: usize,
+    },
+
     /// A block pattern whose blocks have no rows or no columns.
     #[error("attention: `blocks` are {rows} × {cols}; expected at least 1 × 1")]
     BlockSize {

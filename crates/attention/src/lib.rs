@@ -1,7 +1,8 @@
 //! Attention: every output is a weighted sum of value rows, `o = Σ aᵢ vᵢ` with `a = softmax(scale·q·K)`.
 //!
-//! [`Problem`] takes q, k, v and [`Options`] and checks all of it once; [`reference`] evaluates a problem in plain
-//! f64, one step after another. The letters are the same everywhere: `B` batch, `H` query heads, `G` key/value
+//! [`Problem`] takes q, k, v and [`Options`] and checks all of it once; [`forward()`] evaluates it, with statistics of the
+//! weights on request; [`mod@reference`] does the same in plain f64, one step after another, and is what the tests compare
+//! with. The letters are the same everywhere: `B` batch, `H` query heads, `G` key/value
 //! heads, `N` queries, `M` keys, `D` key width, `E` value width.
 //!
 //! ```
@@ -16,11 +17,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// `docs/numerics.md`, whose code runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/numerics.md")]
+pub mod numerics {}
+
 mod error;
+mod forward;
 mod mask;
 mod problem;
 pub mod reference;
 
 pub use error::AttentionError;
+pub use forward::{Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, weights};
 pub use mask::{Alignment, Blocks, Causal, Window};
 pub use problem::{Options, Problem, Sizes};

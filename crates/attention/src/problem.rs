@@ -25,8 +25,12 @@ pub struct Sizes {
 
 impl Sizes {
     /// The key/value head that query head `h` uses.
+    ///
+    /// The fields are public, so sizes need not come from a [`Problem`]: where no query head falls to each key/value
+    /// head (either is 0, or `self.h < self.g`), the answer is 0.
     pub fn group(&self, h: usize) -> usize {
-        h / (self.h / self.g)
+        let heads_per_group = self.h.checked_div(self.g).unwrap_or(0);
+        h.checked_div(heads_per_group).unwrap_or(0)
     }
 }
 
@@ -94,6 +98,8 @@ pub struct Problem<'a, T> {
     pub(crate) sinks: Option<&'a [f64]>,
     /// The largest rank among q, k and v.
     rank: usize,
+    /// As they were given.
+    options: Options<'a, T>,
 }
 
 impl<'a, T: Element> Problem<'a, T> {
@@ -131,7 +137,14 @@ impl<'a, T: Element> Problem<'a, T> {
             visibility: resolve_visibility(&options, alignment, &sizes)?,
             sinks: check_count("sinks", options.sinks, h, "query head")?,
             rank,
+            options,
         })
+    }
+
+    /// What was asked beyond plain attention, as it was given: lists have the lengths that the sizes say, masks and
+    /// biases are not yet broadcast.
+    pub fn options(&self) -> &Options<'a, T> {
+        &self.options
     }
 
     /// B, H, G, N, M, D and E.

@@ -121,7 +121,7 @@ fn products<T: Element>(problem: &Problem<'_, T>, b: usize, h: usize, i: usize) 
 }
 
 /// Scale, soft cap, bias, masks: in this order.
-fn score<T: Element>(problem: &Problem<'_, T>, [b, h, i, j]: [usize; 4], product: f64) -> f64 {
+pub(crate) fn score<T: Element>(problem: &Problem<'_, T>, [b, h, i, j]: [usize; 4], product: f64) -> f64 {
     if !problem.visibility.keeps(b, h, i, j) {
         return f64::NEG_INFINITY;
     }

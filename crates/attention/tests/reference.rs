@@ -373,3 +373,12 @@ fn what_does_not_fit_is_refused_by_name() {
         Problem::new(of(&[1, 1]), of(&[1, 1]), of(&[1, 1]), Options { blocks: Some(blocks), ..none() });
     assert_eq!(error.unwrap_err(), AttentionError::BlockSize { rows: 0, cols: 1 });
 }
+
+#[test]
+fn sizes_without_a_head_per_group_give_group_zero() {
+    let sizes = |h, g| spanwise_attention::Sizes { b: 1, h, g, n: 1, m: 1, d: 1, e: 1 };
+    assert_eq!((0..4).map(|h| sizes(4, 2).group(h)).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    for (h, g) in [(0, 0), (4, 0), (0, 2), (1, 2)] {
+        assert_eq!(sizes(h, g).group(3), 0, "{h} {g}");
+    }
+}

@@ -1,5 +1,11 @@
 //! What can be typed.
 
+mod linear;
+
+pub(crate) use linear::{
+    Decompose, FactorMethod, Fit, Kind, Measure, MissingWord, Model, Pick, Project, Solve, SolveMethod,
+};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -15,17 +21,20 @@ Examples:
   spanwise example 66                            span and attention, every step shown
   spanwise example 48 --v \"1,0;0,2;3,3\"          the same with other values
   spanwise attend --q q.npy --k k.npy --v v.npy --causal --out o.npy
+  spanwise fit examples/longley.csv --target TOTEMP
+  spanwise measure examples/longley.csv --exclude TOTEMP
 
-Exit code: 0 done, 1 a claim does not hold, 2 bad usage or bad input.")]
+Exit code: 0 done, 1 a check that was asked for does not hold, 2 bad usage or bad input.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
 
-    /// When to use colour; `auto` is on a terminal without `NO_COLOR` set
+    /// When to use colour; `auto` is on a terminal without `NO_COLOR` set, `always` wins over it
     #[arg(long, help_heading = "Everywhere", value_enum, default_value_t = When::Auto, global = true, value_name = "WHEN")]
     pub(crate) color: When,
 
-    /// Print no text and no progress, only JSON where asked for; the exit code tells
+    /// Print no text and no progress, only JSON where asked for; the exit code tells. What
+    /// `completions` and `man` write is printed all the same
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) quiet: bool,
 }
@@ -47,6 +56,26 @@ pub(crate) enum Verb {
     /// Attention over arrays: softmax(q·K/√D)·V with masks, biases and windows
     #[command(after_help = ATTEND_HELP)]
     Attend(Box<Attend>),
+
+    /// Fit a model: least squares, ridge, logistic and others, with errors, digits and findings
+    #[command(after_help = linear::FIT_HELP)]
+    Fit(Box<Fit>),
+
+    /// Split vectors by a column space: the part inside, the part outside, the angle
+    #[command(after_help = linear::PROJECT_HELP)]
+    Project(Project),
+
+    /// Write a matrix as a product: QR, SVD, eigen, principal components, low rank
+    #[command(after_help = linear::DECOMPOSE_HELP)]
+    Decompose(Box<Decompose>),
+
+    /// Solve A x = b, and say how well it was solved
+    #[command(after_help = linear::SOLVE_HELP)]
+    Solve(Solve),
+
+    /// Rank, conditioning, dependencies, span and hull membership of a table
+    #[command(after_help = linear::MEASURE_HELP)]
+    Measure(Box<Measure>),
 
     /// Write a completion script for a shell to standard output
     #[command(after_help = "\

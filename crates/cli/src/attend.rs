@@ -13,8 +13,9 @@ use files::{Column, Columns, Files};
 use indicatif::{ProgressBar, ProgressStyle};
 use options::{Given, Settings};
 use spanwise::attend::{Attended, Options, Problem, summarised};
+use spanwise::example::Array;
 use spanwise::report::{AttendedJson, attended_json, attended_text};
-use spanwise::{Element, View, bf16, f16};
+use spanwise::{Element, ShapeError, View, bf16, f16};
 use spanwise_io::{Kind, Scalar, Tensor};
 
 /// Weights beyond this many numbers are refused: 16 GiB in f64.
@@ -102,7 +103,7 @@ impl Task {
         self.files.check(&problem.output_dims(), &problem.weights_dims())?;
         let mut weights = self.weights_column(&problem.weights_dims())?;
         let bar = self.progress(&problem);
-        let attended = summarised(&problem, &options, |row| {
+        let attended = summarised(&problem, |row| {
             if let Some(column) = &mut weights {
                 column.extend(&row.weights);
             }
@@ -110,20 +111,19 @@ impl Task {
         })?;
         bar.finish_and_clear();
 
-        let output = self.column(attended.output.data());
-        let lse = self.column(attended.lse.data());
         let written = self.files.write(Columns {
-            output: output.finish(attended.output.dims())?,
-            lse: lse.finish(attended.lse.dims())?,
+            output: self.files.out.as_ref().map(|_| self.tensor(&attended.output)).transpose()?,
+            lse: self.files.lse.as_ref().map(|_| self.tensor(&attended.lse)).transpose()?,
             weights: weights.map(|column| column.finish(&problem.weights_dims())).transpose()?,
         })?;
         Ok((attended, written))
     }
 
-    fn column(&self, numbers: &[f64]) -> Column {
+    /// The array in the type that is written.
+    fn tensor(&self, array: &Array) -> Result<Tensor, ShapeError> {
         let mut column = Column::new(self.kind);
-        column.extend(numbers);
-        column
+        column.extend(array.data());
+        column.finish(array.dims())
     }
 
     /// Room for the weights, if they are wanted.

@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::args::Example;
+use crate::failure::is_broken_pipe;
 use crate::out::{Screen, check_place, to_file, to_stdout};
 use crate::source::Sources;
 use spanwise::example::{Array, CATALOGUE, Inputs, lesson};
@@ -22,12 +23,16 @@ pub(crate) fn run(args: &Example, screen: Screen) -> anyhow::Result<Outcome> {
             (if is_json(args) { to_json(&lesson)? } else { lesson_text(&lesson, ink) }, outcome)
         }
     };
-    match &args.out {
-        Some(path) => to_file(path, &text)?,
-        None if screen.quiet && !args.json => {}
-        None => to_stdout(&text)?,
+    let shown = match &args.out {
+        Some(path) => to_file(path, &text),
+        None if screen.quiet && !args.json => Ok(()),
+        None => to_stdout(&text),
+    };
+    match shown {
+        Err(error) if !is_broken_pipe(&error) => Err(error),
+        // A reader that leaves early changes nothing about the claims.
+        _ => Ok(outcome),
     }
-    Ok(outcome)
 }
 
 fn is_json(args: &Example) -> bool {

@@ -2,6 +2,8 @@
 
 use spanwise::attend::AttentionError;
 use spanwise::example::LessonError;
+use spanwise::linear::LinearError;
+use spanwise::linear::design::DesignError;
 use spanwise_io::IoError;
 use std::io::Write;
 
@@ -45,20 +47,23 @@ fn words(error: &anyhow::Error) -> (String, Option<String>) {
         let lesson = || cause.downcast_ref::<LessonError>().and_then(LessonError::hint);
         let io = || cause.downcast_ref::<IoError>().and_then(IoError::hint);
         let usage = || cause.downcast_ref::<Usage>().and_then(|usage| usage.hint.clone());
-        attention.or_else(lesson).or_else(io).or_else(usage)
+        let linear = || cause.downcast_ref::<LinearError>().and_then(LinearError::hint);
+        let design = || cause.downcast_ref::<DesignError>().and_then(DesignError::hint);
+        attention.or_else(lesson).or_else(io).or_else(usage).or_else(linear).or_else(design)
     });
     let mut parts: Vec<String> = Vec::new();
+    let mut below_io = false;
     for cause in error.chain() {
+        // An IoError has said the system's answer in its own words.
+        if below_io && cause.is::<std::io::Error>() {
+            continue;
+        }
+        below_io |= cause.is::<IoError>();
         let text = cause.to_string();
         // Some wrap their cause and repeat its words.
         if !parts.iter().any(|part| part.contains(&text)) {
             parts.push(text);
         }
     }
-    let text = parts.join(": ");
-    let (message, own_hint) = match text.split_once("\nhint: ") {
-        Some((message, hint)) => (message, Some(hint.to_owned())),
-        None => (text.as_str(), None),
-    };
-    (message.replace('\n', " "), hint.or(own_hint))
+    (parts.join(": ").replace('\n', " "), hint)
 }

@@ -1,12 +1,19 @@
 //! The `spanwise` command: raw arguments ► built objects ► one call ► text or JSON.
 
 mod args;
+mod artifact;
 mod attend;
+mod decompose;
 mod example;
 mod failure;
+mod fit;
+mod measure;
 mod out;
+mod project;
 mod shell;
+mod solve;
 mod source;
+mod table;
 
 use args::{Cli, Verb, When};
 use clap::Parser;
@@ -21,6 +28,8 @@ enum Outcome {
     Done,
     /// A claim the user asked to see checked does not hold.
     ClaimFailed,
+    /// A vector or point the user asked about lies outside.
+    Outside,
 }
 
 fn main() -> ExitCode {
@@ -29,7 +38,7 @@ fn main() -> ExitCode {
     quiet_decoders();
     match run(&cli) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::ClaimFailed) => ExitCode::from(1),
+        Ok(Outcome::ClaimFailed | Outcome::Outside) => ExitCode::from(1),
         // Whoever read our output has had enough: no reason to complain.
         Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -51,10 +60,17 @@ fn quiet_decoders() {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<Outcome> {
+    // A wish for an instruction set that cannot be had is said, not passed over.
+    spanwise::Isa::from_environment()?;
     let screen = Screen { ink: ink(cli.color), quiet: cli.quiet };
     match &cli.verb {
         Verb::Example(example) => example::run(example, screen),
         Verb::Attend(attend) => attend::run(attend, screen),
+        Verb::Fit(fit) => fit::run(fit, screen),
+        Verb::Project(project) => project::run(project, screen),
+        Verb::Decompose(decompose) => decompose::run(decompose, screen),
+        Verb::Solve(solve) => solve::run(solve, screen),
+        Verb::Measure(measure) => measure::run(measure, screen),
         Verb::Completions { shell } => shell::completions(*shell),
         Verb::Man { out } => shell::man(out.as_deref()),
     }

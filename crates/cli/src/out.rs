@@ -23,13 +23,6 @@ pub(crate) fn to_stdout(text: &str) -> anyhow::Result<()> {
 
 /// Text into a file: by a temporary one and a rename, or straight into a device or pipe.
 pub(crate) fn to_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    if is_special(path) {
-        return fs::OpenOptions::new()
-            .write(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .with_context(|| path.display().to_string());
-    }
     Ok(spanwise_io::write_bytes(path, text.as_bytes())?)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::Usage;
 use anyhow::Context;
+use spanwise::Matrix;
 use spanwise::example::Array;
 use spanwise_io::{Kind, Tensor, parse_matrix, read_tensor};
 use std::path::Path;
@@ -23,6 +24,10 @@ impl Sources {
                 );
                 return Err(Usage::new(message).into());
             }
+        } else if text.chars().all(|c| c == ';' || c.is_whitespace()) {
+            let message =
+                format!("`{argument}` is empty; expected a file, a matrix such as \"1,0;0,1\", or `-`");
+            return Err(Usage::new(message).into());
         } else if is_inline(text) {
             return parse_matrix(text).with_context(|| format!("`{argument}`"));
         }
@@ -44,6 +49,27 @@ impl Sources {
             return Err(Usage::new(message).into());
         }
         Ok(tensor.to_f64_vec())
+    }
+
+    /// A matrix: a vector becomes one row where `rows`, otherwise one column.
+    pub(crate) fn matrix(
+        &mut self,
+        argument: &'static str,
+        text: &str,
+        rows: bool,
+    ) -> anyhow::Result<Matrix> {
+        let tensor = self.tensor(argument, text)?;
+        let (n, p) = match *tensor.dims() {
+            [] => (1, 1),
+            [n] if rows => (1, n),
+            [n] => (n, 1),
+            [n, p] => (n, p),
+            _ => {
+                let message = format!("`{argument}` has shape {}; expected a matrix", tensor.shape());
+                return Err(Usage::new(message).into());
+            }
+        };
+        Ok(Matrix::new(tensor.to_f64_vec(), n, p)?)
     }
 
     /// A list of whole numbers that are not negative.
@@ -79,9 +105,9 @@ impl Sources {
     }
 }
 
-/// Whether `text` is a matrix and not a file name: it has a separator of matrices or is a number, and nothing of the
-/// kind that paths have.
-fn is_inline(text: &str) -> bool {
+/// Whether `text` is a matrix and not a file name: it is made of numbers, or has a separator of matrices and nothing of
+/// the kind that paths have.
+pub(crate) fn is_inline(text: &str) -> bool {
     let path = Path::new(text);
     if text.contains(['/', '\\']) || path.exists() {
         return false;
@@ -89,8 +115,10 @@ fn is_inline(text: &str) -> bool {
     let has_letters_after_dot = path
         .extension()
         .is_some_and(|end| end.to_string_lossy().starts_with(|c: char| c.is_ascii_alphabetic()));
+    // Before the ending is looked at: NumPy prints 1.e+05, whose exponent would pass for one.
+    let numbers = |text: &str| text.split_whitespace().all(|word| word.parse::<f64>().is_ok());
     let separated = text.contains([',', ';']) && !has_letters_after_dot;
-    separated || text.split_whitespace().all(|word| word.parse::<f64>().is_ok())
+    separated || text.split([',', ';']).all(numbers)
 }
 
 #[cfg(test)]
@@ -99,7 +127,9 @@ mod tests {
 
     #[test]
     fn matrices_and_file_names_are_told_apart() {
-        for inline in ["1,0;0,1", "1", "1 0", "-1.5e3", "1,x;0,1", "", " ", "1;", "nan,1"] {
+        for inline in
+            ["1,0;0,1", "1", "1 0", "-1.5e3", "1,x;0,1", "1;", "nan,1", "1.e5,2", "1.e+05;2.e-3", "3,1.e5"]
+        {
             assert!(is_inline(inline), "{inline:?}");
         }
         for file in ["q.npy", "a,b.npy", "dir/1,2", "qkv.npz:q", "missing", "a;b.csv"] {

@@ -58,18 +58,25 @@ pub(crate) fn is_regular(file: &File) -> bool {
 impl Bytes {
     /// Maps a regular file; reads standard input and everything else to its end.
     pub(crate) fn of(path: &Path) -> Result<Self, IoError> {
-        let failed = |source| IoError::system(path, "read", source);
-        let mut memory = Vec::new();
         if path.as_os_str() == STDIN {
-            std::io::stdin().lock().read_to_end(&mut memory).map_err(failed)?;
-        } else {
-            let mut file = open(path)?;
-            if is_regular(&file) {
-                let map = MappedFile::new(&file).map_err(failed)?;
-                return Bytes::Mapped(Arc::new(map)).not_empty(path);
-            }
-            file.read_to_end(&mut memory).map_err(failed)?;
+            return Bytes::to_end(path, std::io::stdin().lock());
         }
+        Bytes::of_file(path, open(path)?)
+    }
+
+    /// As [`Bytes::of`], of a file that is open. A pipe must not be opened twice: its writer may be gone by then, and
+    /// the second opening would wait for another.
+    pub(crate) fn of_file(path: &Path, file: File) -> Result<Self, IoError> {
+        if !is_regular(&file) {
+            return Bytes::to_end(path, file);
+        }
+        let map = MappedFile::new(&file).map_err(|source| IoError::system(path, "read", source))?;
+        Bytes::Mapped(Arc::new(map)).not_empty(path)
+    }
+
+    fn to_end(path: &Path, mut reader: impl Read) -> Result<Self, IoError> {
+        let mut memory = Vec::new();
+        reader.read_to_end(&mut memory).map_err(|source| IoError::system(path, "read", source))?;
         Bytes::Memory(Arc::new(memory)).not_empty(path)
     }
 

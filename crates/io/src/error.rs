@@ -154,7 +154,7 @@ pub enum IoError {
         expected: usize,
     },
 
-    /// Quotation marks that do not follow the rules.
+    /// Quotation marks or line ends that do not follow the rules.
     #[error("{at}: {problem}")]
     Quote {
         /// The row and column.
@@ -186,11 +186,38 @@ pub enum IoError {
         at: Place,
     },
 
+    /// More columns than a table can have.
+    #[error("{at}: found {found} columns; a table has at most {}", crate::Table::MAX_COLUMNS)]
+    TooManyColumns {
+        /// The file.
+        at: Place,
+        /// Columns there would be.
+        found: usize,
+    },
+
+    /// The system has no memory for so many rows.
+    #[error("{at}: there is no memory for {rows} rows")]
+    Memory {
+        /// The column.
+        at: Place,
+        /// Rows read so far and those of the next batch.
+        rows: u64,
+    },
+
     /// A container without arrays.
     #[error("{at}: holds no arrays")]
     NoTensors {
         /// The file.
         at: Place,
+    },
+
+    /// A name that the format keeps for itself.
+    #[error("{at}: the name {name:?} is reserved by the format")]
+    ReservedName {
+        /// The file.
+        at: Place,
+        /// The name.
+        name: String,
     },
 
     /// A name that is not there.
@@ -222,6 +249,20 @@ pub enum IoError {
         at: Place,
         /// The text, shortened.
         found: String,
+    },
+
+    /// A place without a value in a file that is read as an array.
+    #[error("{at}: the value is missing; an array needs a number in every place")]
+    MissingValue {
+        /// Where.
+        at: Place,
+    },
+
+    /// A header and nothing below it in a file that is read as an array.
+    #[error("{at}: there are no rows below the header; an array needs rows of numbers")]
+    NoRows {
+        /// Where.
+        at: Place,
     },
 
     /// Another program wrote to the file between two passes over it.
@@ -273,6 +314,22 @@ pub enum Malformed {
         /// Bytes needed.
         expected: u64,
     },
+    /// An array's first byte lies behind its last.
+    #[error("the data offsets {from} and {to} run backwards")]
+    Reversed {
+        /// The first byte.
+        from: u64,
+        /// The byte behind the last.
+        to: u64,
+    },
+    /// Arrays that overlap or leave a gap.
+    #[error("the array starts at data offset {found}; the one before it ends at {expected}")]
+    NotAdjacent {
+        /// Where the array starts.
+        found: u64,
+        /// Where it should start.
+        expected: u64,
+    },
     /// An entry claims to unpack to more than its packed bytes can hold.
     #[error("{packed} packed bytes cannot unpack to {claimed}")]
     Inflation {
@@ -286,7 +343,7 @@ pub enum Malformed {
     Inconsistent,
 }
 
-/// Rules that quotation marks can break.
+/// Rules that quotation marks and line ends can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuoteProblem {
@@ -300,8 +357,11 @@ pub enum QuoteProblem {
     #[error("a quotation mark stands inside an unquoted field")]
     Inside,
     /// A record that goes on for longer than any sensible one.
-    #[error("the record is longer than 64 MiB; is a quotation mark missing?")]
+    #[error("the record is longer than 64 MiB; is a quotation mark or a line end missing?")]
     TooLong,
+    /// `a\rb`.
+    #[error("a carriage return stands in an unquoted field; lines end with \\n or \\r\\n")]
+    Return,
 }
 
 impl IoError {
@@ -320,6 +380,9 @@ impl IoError {
             }
             IoError::Quote { problem: QuoteProblem::Inside, .. } => {
                 Some("put the field in quotation marks and double those inside it".to_owned())
+            }
+            IoError::Quote { problem: QuoteProblem::Return, .. } => {
+                Some("if its lines end with carriage returns alone, convert the file to \\n".to_owned())
             }
             IoError::Dtype { at, .. } if at.name.is_some() => {
                 Some("leave the column out by naming the columns to read".to_owned())
@@ -357,10 +420,15 @@ impl IoError {
             | IoError::NotUtf8 { at }
             | IoError::DuplicateName { at, .. }
             | IoError::NoColumns { at }
+            | IoError::TooManyColumns { at, .. }
+            | IoError::Memory { at, .. }
             | IoError::NoTensors { at }
+            | IoError::ReservedName { at, .. }
             | IoError::NoSuchName { at, .. }
             | IoError::SeveralTensors { at, .. }
             | IoError::NotANumber { at, .. }
+            | IoError::MissingValue { at }
+            | IoError::NoRows { at }
             | IoError::Changed { at }
             | IoError::NotATable { at, .. } => at,
         }

@@ -72,7 +72,7 @@ impl Format {
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Npz),
             [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => Some(Format::Arrow),
-            // A header length of less than 100 MB, then JSON.
+            // A header length of less than 4 GiB, then JSON.
             [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Format::Safetensors),
             _ => None,
         }

@@ -19,7 +19,10 @@
 //! # Ok::<(), spanwise_io::IoError>(())
 //! ```
 //!
-//! Nothing a file holds makes this crate panic or ask for more memory than the file's size justifies.
+//! Nothing a file holds makes this crate panic. Sizes that a file claims are compared with its bytes before memory is
+//! asked for. What is packed still unpacks, and a few run-length-encoded bytes of a Parquet file can hold any number of
+//! rows: the memory of a table grows with the rows decoded, and where the system refuses more, that is an error.
+//! [`TableReader`] holds one batch at a time.
 
 mod bytes;
 mod csv;

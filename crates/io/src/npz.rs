@@ -5,7 +5,7 @@ use crate::{Format, IoError, Malformed, Place, Tensor, npy};
 use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
-use zip::ZipArchive;
+use zip::{CompressionMethod, ZipArchive};
 
 /// Deflate repeats at most 258 bytes with two bits.
 const DEFLATE_RATIO: u64 = 1032;
@@ -50,11 +50,15 @@ impl Npz {
         let failed = |reason: String| IoError::decode(at.clone(), Format::Npz, reason);
         let entry = self.archive.by_index(*index).map_err(|error| failed(error.to_string()))?;
         let (packed, claimed) = (entry.compressed_size(), entry.size());
-        if packed > self.packed_bytes || claimed > packed.saturating_mul(DEFLATE_RATIO) {
+        let stored = entry.compression() == CompressionMethod::Stored;
+        let possible =
+            if stored { claimed == packed } else { claimed <= packed.saturating_mul(DEFLATE_RATIO) };
+        if packed > self.packed_bytes || !possible {
             let problem = Malformed::Inflation { packed: packed.min(self.packed_bytes), claimed };
             return Err(IoError::malformed(at, Format::Npz, problem));
         }
-        let mut unpacked = Vec::with_capacity(claimed as usize);
+        // What is stored is there; what is deflated may be less than claimed, and grows as it unpacks.
+        let mut unpacked = Vec::with_capacity(if stored { claimed as usize } else { 0 });
         // One byte more than claimed is enough to notice that there is more.
         entry.take(claimed + 1).read_to_end(&mut unpacked).map_err(|error| failed(error.to_string()))?;
         npy::decode(&Bytes::Memory(Arc::new(unpacked)), &at, Format::Npz)

@@ -59,7 +59,12 @@ fn one_tensor(path: &Path, format: Option<Format>) -> Result<Tensor, IoError> {
                 Some(bytes) => Text::of_bytes(&named.path, bytes.clone(), opened.format, Header::Guess)?,
                 None => Text::open(&named.path, opened.format, Header::Guess)?,
             };
-            text.read(&ReadOptions::default())?.to_tensor()
+            let table = text.read(&ReadOptions::default())?;
+            if table.rows() == 0 {
+                // A file of one line of text looks like a header; as an array it is a mistake.
+                return Err(IoError::NoRows { at: table.source().clone() });
+            }
+            table.to_tensor()
         }
         Format::Parquet | Format::Arrow => {
             no_member(&named, opened.format)?;

@@ -4,17 +4,23 @@
 //! length of the header (8 bytes)  {"q": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …}  bytes
 //! ```
 //!
-//! Offsets count from the end of the header. The arrays stay in the file.
+//! Offsets count from the end of the header; taken in their order, the arrays fill the rest of the file without gaps
+//! or overlaps. The arrays stay in the file.
 
 use crate::bytes::{Bytes, Encoding, Layout};
 use crate::tensor::Order;
 use crate::{Format, IoError, Kind, Malformed, Place, Tensor, npy};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 use spanwise_kernels::{Dtype, Shape};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 
 const LENGTH_BYTES: usize = 8;
+/// The name of the writer's notes, which are no array.
+pub(crate) const NOTES: &str = "__metadata__";
 
 /// The arrays of a file, in the order of their names.
 pub(crate) struct Safetensors {
@@ -23,7 +29,41 @@ pub(crate) struct Safetensors {
     /// Where the arrays' bytes start.
     data: usize,
     /// Sorted whatever order a JSON object keeps.
-    entries: BTreeMap<String, Value>,
+    entries: BTreeMap<String, Entry>,
+}
+
+/// What the header says about one array.
+struct Entry {
+    fields: Value,
+    /// Its bytes, counted from `Safetensors::data`; they lie in the file.
+    extent: Range<usize>,
+}
+
+/// The members of a JSON object in the order of the text, those of one name included.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collector;
+
+        impl<'de> Visitor<'de> for Collector {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of arrays")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Collector)
+    }
 }
 
 impl Safetensors {
@@ -40,19 +80,22 @@ impl Safetensors {
         let end = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_BYTES));
         let text = end.and_then(|end| bytes.get(LENGTH_BYTES..end));
         let text = text.ok_or_else(|| truncated(LENGTH_BYTES, length))?;
-        let header: Value = serde_json::from_slice(text)
+        let Members(members) = serde_json::from_slice(text)
             .map_err(|error| IoError::decode(file.clone(), Format::Safetensors, error.to_string()))?;
-        let Value::Object(entries) = header else {
-            let problem = Malformed::HeaderText { at: 0 };
-            return Err(IoError::malformed(file, Format::Safetensors, problem));
-        };
-        let mut entries: BTreeMap<String, Value> = entries.into_iter().collect();
-        // Notes of the file's writer.
-        entries.remove("__metadata__");
+        let data = LENGTH_BYTES + text.len();
+        let mut entries = BTreeMap::new();
+        for (name, fields) in members {
+            let at = file.clone().tensor(&name);
+            let extent = if name == NOTES { 0..0 } else { extent(&fields, &at, data, bytes.len())? };
+            if entries.insert(name.clone(), Entry { fields, extent }).is_some() {
+                return Err(IoError::DuplicateName { at: file, name });
+            }
+        }
+        entries.remove(NOTES);
         if entries.is_empty() {
             return Err(IoError::NoTensors { at: file });
         }
-        let data = LENGTH_BYTES + text.len();
+        check_adjacent(&entries, &file, bytes.len() - data)?;
         Ok(Safetensors { file, bytes, data, entries })
     }
 
@@ -66,33 +109,64 @@ impl Safetensors {
             self.entries.iter().nth(member).expect("the caller took the position from `names`");
         let at = self.file.clone().tensor(name);
         let lacks = |what| IoError::malformed(at.clone(), Format::Safetensors, Malformed::HeaderLacks(what));
-        let dtype = entry.get("dtype").and_then(Value::as_str).ok_or_else(|| lacks("dtype"))?;
+        let dtype = entry.fields.get("dtype").and_then(Value::as_str).ok_or_else(|| lacks("dtype"))?;
         let encoding = encoding(dtype).ok_or_else(|| IoError::Dtype {
             at: at.clone(),
             found: dtype.to_owned(),
             supported: npy::SUPPORTED,
         })?;
-        let dims = entry.get("shape").and_then(sizes).ok_or_else(|| lacks("shape"))?;
+        let dims = entry.fields.get("shape").and_then(sizes).ok_or_else(|| lacks("shape"))?;
         let shape = Shape::new(&dims).map_err(|source| IoError::Shape { at: at.clone(), source })?;
-        let offsets = entry.get("data_offsets").and_then(sizes);
-        let Some(&[from, to]) = offsets.as_deref() else { return Err(lacks("data_offsets")) };
         let needed = shape.len() * encoding.size();
-        let available = self.bytes.len() - self.data;
-        if to > available || from > to {
-            return Err(IoError::Truncated {
-                at: at.byte((self.data + from.min(available)) as u64),
-                what: "the array",
-                expected: to.saturating_sub(from).max(needed) as u64,
-                found: available.saturating_sub(from) as u64,
-            });
-        }
-        if to - from != needed {
-            let problem = Malformed::Size { found: (to - from) as u64, expected: needed as u64 };
+        if entry.extent.len() != needed {
+            let problem = Malformed::Size { found: entry.extent.len() as u64, expected: needed as u64 };
             return Err(IoError::malformed(at, Format::Safetensors, problem));
         }
-        let bytes = self.data + from..self.data + to;
+        let bytes = self.data + entry.extent.start..self.data + entry.extent.end;
         Layout { encoding, big_endian: false, order: Order::RowMajor, shape, bytes }.tensor(&self.bytes, &at)
     }
+}
+
+/// The bytes of the array at `at`, of a file of `length` bytes whose arrays start at byte `data`.
+fn extent(fields: &Value, at: &Place, data: usize, length: usize) -> Result<Range<usize>, IoError> {
+    let malformed = |problem| IoError::malformed(at.clone(), Format::Safetensors, problem);
+    let offsets = fields.get("data_offsets").and_then(sizes);
+    let Some(&[from, to]) = offsets.as_deref() else {
+        return Err(malformed(Malformed::HeaderLacks("data_offsets")));
+    };
+    let available = length - data;
+    if from > to {
+        return Err(malformed(Malformed::Reversed { from: from as u64, to: to as u64 }));
+    }
+    if to > available {
+        return Err(IoError::Truncated {
+            at: at.clone().byte((data + from.min(available)) as u64),
+            what: "the array",
+            expected: (to - from) as u64,
+            found: available.saturating_sub(from) as u64,
+        });
+    }
+    Ok(from..to)
+}
+
+/// Whether the arrays, in the order of their places, fill `available` bytes without gaps and overlaps.
+fn check_adjacent(entries: &BTreeMap<String, Entry>, file: &Place, available: usize) -> Result<(), IoError> {
+    let mut placed: Vec<(&String, &Range<usize>)> =
+        entries.iter().map(|(name, entry)| (name, &entry.extent)).collect();
+    placed.sort_by_key(|(_, extent)| (extent.start, extent.end));
+    let mut expected = 0;
+    for (name, extent) in placed {
+        if extent.start != expected {
+            let problem = Malformed::NotAdjacent { found: extent.start as u64, expected: expected as u64 };
+            return Err(IoError::malformed(file.clone().tensor(name), Format::Safetensors, problem));
+        }
+        expected = extent.end;
+    }
+    if expected < available {
+        let problem = Malformed::TrailingBytes((available - expected) as u64);
+        return Err(IoError::malformed(file.clone(), Format::Safetensors, problem));
+    }
+    Ok(())
 }
 
 fn sizes(value: &Value) -> Option<Vec<usize>> {

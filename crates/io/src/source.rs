@@ -48,7 +48,7 @@ impl Opened {
         }
         let file = bytes::open(path)?;
         if !bytes::is_regular(&file) {
-            let bytes = Bytes::of(path)?;
+            let bytes = Bytes::of_file(path, file)?;
             let format = Format::decide(path, given, &bytes[..bytes.len().min(MAGIC_BYTES)])?;
             return Ok(Opened { format, bytes: Some(bytes) });
         }

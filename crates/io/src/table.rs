@@ -117,14 +117,18 @@ impl Categories {
 }
 
 impl Table {
-    /// Columns of equal length and different names.
+    /// The most columns a table can have. A file of a few bytes can claim an array of no rows and any width.
+    pub const MAX_COLUMNS: usize = 1 << 20;
+
+    /// Columns of equal length and different names, at most [`Table::MAX_COLUMNS`].
     pub fn new(columns: Vec<Column>) -> Result<Self, IoError> {
         Table::at(columns, Place::file("table"), 1)
     }
 
     /// A table read from `source`, whose row 0 is the file's row `first_row`.
     pub(crate) fn at(columns: Vec<Column>, source: Place, first_row: u64) -> Result<Self, IoError> {
-        let rows = columns.first().ok_or_else(|| IoError::NoColumns { at: source.clone() })?.values.len();
+        check_width(columns.len(), &source)?;
+        let rows = columns.first().map_or(0, |column| column.values.len());
         let mut names = hashbrown::HashSet::with_capacity(columns.len());
         for (index, column) in columns.iter().enumerate() {
             let at = || source.clone().column(index + 1);
@@ -189,7 +193,7 @@ impl Table {
         }
     }
 
-    /// The numbers as an array of shape `(rows, columns)`; a column of text is refused.
+    /// The numbers as an array of shape `(rows, columns)`; a column of text and a missing value are refused.
     pub fn to_tensor(&self) -> Result<Tensor, IoError> {
         const BLOCK: usize = 256;
         let numbers = self.columns.iter().enumerate().map(|(j, column)| match &column.values {
@@ -203,6 +207,11 @@ impl Table {
             }
         });
         let numbers: Vec<&[f64]> = numbers.collect::<Result<_, _>>()?;
+        for (j, column) in numbers.iter().enumerate() {
+            if let Some(row) = column.iter().position(|value| value.is_nan()) {
+                return Err(IoError::MissingValue { at: self.place(row, j) });
+            }
+        }
         let width = numbers.len();
         // x[i, j] = numbers[j][i]: columns are written with stride `width`, a block of rows at a time so that the
         // lines of the target stay in the cache until all columns have been there.
@@ -230,12 +239,22 @@ impl Table {
             [rows, width] => (rows, width),
             _ => return Err(IoError::NotATable { at: source, found: tensor.shape() }),
         };
+        check_width(width, &source)?;
         let x = tensor.to_f64_vec();
         let column = |j: usize| Column {
             name: default_name(j),
             values: Values::Numbers((0..rows).map(|i| x[i * width + j]).collect()),
         };
         Table::at((0..width).map(column).collect(), source, 1)
+    }
+}
+
+/// Whether a table can have that many columns.
+pub(crate) fn check_width(width: usize, at: &Place) -> Result<(), IoError> {
+    match width {
+        0 => Err(IoError::NoColumns { at: at.clone() }),
+        1..=Table::MAX_COLUMNS => Ok(()),
+        found => Err(IoError::TooManyColumns { at: at.clone(), found }),
     }
 }
 

@@ -304,12 +304,6 @@ impl Tensor {
     }
 }
 
-impl From<Matrix> for Tensor {
-    fn from(matrix: Matrix) -> Self {
-        Tensor::from(&matrix)
-    }
-}
-
 impl From<&Matrix> for Tensor {
     fn from(matrix: &Matrix) -> Self {
         Tensor::new(matrix.as_slice().to_vec(), &[matrix.rows(), matrix.cols()])

@@ -43,7 +43,7 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// A storage type: f32, f64, [`bf16`] or [`f16`].
+/// A storage type: f32, f64, [`bf16`] or [`struct@f16`].
 ///
 /// `Accumulator` is the type sums are formed in: f32 for everything up to 32 bits, f64 for f64.
 pub trait Element: Copy + Default + PartialEq + fmt::Debug + Send + Sync + 'static {

@@ -4,8 +4,8 @@ use crate::Shape;
 
 /// Why an array cannot be seen the way it was asked for.
 ///
-/// `argument` is the name the caller gave the array (`q`, `mask`, `X`); the operation's name is added by the
-/// crate that performs it.
+/// Neither the array's name (`q`, `mask`, `X`) nor the operation's is known here; the crate that performs the
+/// operation adds both.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {

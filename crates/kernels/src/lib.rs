@@ -3,11 +3,14 @@
 //!
 //! This is the only crate of the workspace that contains `unsafe`.
 
+pub mod attention;
 mod element;
 mod error;
 mod mapped;
 mod matrix;
 mod shape;
+pub mod simd;
+pub mod tall;
 mod view;
 
 pub use element::{Dtype, Element};

@@ -1,6 +1,6 @@
 //! A small owned matrix of f64.
 
-use crate::{ShapeError, View};
+use crate::{Shape, ShapeError, View};
 
 /// Rows × columns of f64, row after row: what references, examples and small factors are made of.
 ///
@@ -20,13 +20,19 @@ impl Matrix {
     }
 
     /// All zeros.
+    ///
+    /// # Panics
+    /// Where `rows` × `cols` entries are more than can be addressed.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Matrix { data: vec![0.0; rows * cols], rows, cols }
+        Matrix { data: vec![0.0; entries(rows, cols)], rows, cols }
     }
 
     /// Entry `(i, j)` is `entry(i, j)`.
+    ///
+    /// # Panics
+    /// Where `rows` × `cols` entries are more than can be addressed.
     pub fn from_fn(rows: usize, cols: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
-        let mut data = Vec::with_capacity(rows * cols);
+        let mut data = Vec::with_capacity(entries(rows, cols));
         for i in 0..rows {
             data.extend((0..cols).map(|j| entry(i, j)));
         }
@@ -91,6 +97,13 @@ impl Matrix {
     }
 }
 
+/// `rows` × `cols`, which must form a shape, as [`Matrix::new`] asks: a product that wraps would hold too few entries.
+fn entries(rows: usize, cols: usize) -> usize {
+    let shape = Shape::new(&[rows, cols]);
+    assert!(shape.is_ok(), "a matrix of {rows} × {cols} has more entries than can be addressed");
+    rows * cols
+}
+
 impl std::ops::Index<(usize, usize)> for Matrix {
     type Output = f64;
 
@@ -117,6 +130,18 @@ mod tests {
         assert_eq!(x[(2, 0)], 5.0);
         assert_eq!(x.transposed().row(0), [1.0, 3.0, 5.0]);
         assert_eq!(x.view().transposed().to_vec(), x.transposed().as_slice());
+    }
+
+    #[test]
+    #[should_panic(expected = "a matrix of 9223372036854775808 × 2 has more entries than can be addressed")]
+    fn zeros_beyond_every_address_are_refused() {
+        Matrix::zeros(1 << 63, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "more entries than can be addressed")]
+    fn entries_beyond_every_address_are_refused() {
+        Matrix::from_fn(1 << 32, 1 << 32, |_, _| 0.0);
     }
 
     #[test]

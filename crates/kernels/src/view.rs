@@ -209,6 +209,11 @@ impl<'a, T: Copy> View<'a, T> {
         self.broadcast_to(&dims[..rank]).unwrap_or(self)
     }
 
+    /// All the memory the view may touch, and where element `(0, …, 0)` lies in it.
+    pub(crate) fn memory(&self) -> (&'a [T], usize) {
+        (self.data, self.start)
+    }
+
     /// Where `index` (all axes, or the leading ones) lies in `data`. The caller has checked the index.
     fn offset(&self, index: &[usize]) -> usize {
         let steps = index.iter().zip(&self.strides).map(|(&i, &stride)| i as isize * stride);

@@ -3,7 +3,7 @@
 use crate::{Array, LessonError, number};
 use serde::Serialize;
 use spanwise_attention::reference::{Row, each_row};
-use spanwise_attention::{Alignment, Causal, Options, Problem, Window};
+use spanwise_attention::{Alignment, Blocks, Causal, Options, Problem, Window};
 use spanwise_kernels::{Element, Shape};
 
 /// Outputs of attention and a summary of how they came about.
@@ -58,17 +58,16 @@ pub struct AskedFor {
 
 /// Evaluates `problem` by the reference, in memory that does not grow with `N·M`.
 ///
-/// `options` are those the problem was made with; `each` sees every row as it is done, in the order `(B, H, N)`.
+/// `each` sees every row as it is done, in the order `(B, H, N)`.
 pub fn attend<T: Element>(
     problem: &Problem<'_, T>,
-    options: &Options<'_, T>,
     mut each: impl FnMut(&Row),
 ) -> Result<Attended, LessonError> {
-    let sizes = problem.sizes();
+    let (sizes, options) = (problem.sizes(), problem.options());
     let dims = problem.output_dims();
-    let size = Shape::new(&dims)?.len();
-    let (mut output, mut lse) = (Vec::new(), Vec::new());
-    output.try_reserve_exact(size).map_err(|_| LessonError::Memory { what: "the output", numbers: size })?;
+    // Rows may be many where their width is 0 and the output empty, so both need room before the work.
+    let mut output = with_room("the output", &dims)?;
+    let mut lse = with_room("the log-sum-exps", &dims[..dims.len() - 1])?;
     let (mut empty_rows, mut row_sum_error) = (0, 0.0);
     each_row(problem, |row| {
         let head = lse.len() / sizes.n % sizes.h;
@@ -98,8 +97,16 @@ pub fn attend<T: Element>(
         largest: finite().reduce(f64::max),
         not_finite: output.len() - finite().count(),
     };
-    let lse = Array::new(lse, &dims[..dims.len() - 1])?;
-    Ok(Attended { output: Array::new(output, &dims)?, lse, summary })
+    let lse = Array::new(lse, &dims[..dims.len() - 1]).map_err(LessonError::Output)?;
+    Ok(Attended { output: Array::new(output, &dims).map_err(LessonError::Output)?, lse, summary })
+}
+
+/// A vector with room for as many numbers as `dims` say.
+fn with_room(what: &'static str, dims: &[usize]) -> Result<Vec<f64>, LessonError> {
+    let numbers = Shape::new(dims).map_err(LessonError::Output)?.len();
+    let mut room = Vec::new();
+    room.try_reserve_exact(numbers).map_err(|_| LessonError::Memory { what, numbers })?;
+    Ok(room)
 }
 
 /// What the options ask for, in the order they act.
@@ -112,10 +119,20 @@ fn in_words<T: Element>(options: &Options<'_, T>) -> Vec<AskedFor> {
     say("scale", options.scale.map(|scale| format!("scores are {scale}·q·k")));
     say("softcap", options.softcap.map(|c| format!("scores s become {c}·tanh(s/{c})")));
     say("bias", options.bias.map(|bias| format!("added to the scores, {}", shaped(bias.shape()))));
-    say("alibi", options.alibi.map(|slopes| format!("distance costs slope × places, slopes {slopes:?}")));
+    say(
+        "alibi",
+        options.alibi.map(|slopes| {
+            let diagonal = match (options.causal, options.window.and_then(|window| window.alignment)) {
+                (Some(Causal::Aligned(alignment)), _) | (_, Some(alignment)) => alignment,
+                _ => Alignment::BottomRight,
+            };
+            format!("each place from the {diagonal} diagonal costs the head's slope, slopes {slopes:?}")
+        }),
+    );
     say("mask", options.mask.map(|mask| format!("true keeps a key, {}", shaped(mask.shape()))));
     say("causal", options.causal.map(causal_in_words));
     say("window", options.window.map(window_in_words));
+    say("blocks", options.blocks.map(blocks_in_words));
     say("lengths", options.lengths.map(|lengths| format!("keys per batch entry: {lengths:?}")));
     say("sinks", options.sinks.map(|sinks| format!("logits without a value, per head: {sinks:?}")));
     asked
@@ -143,4 +160,61 @@ fn window_in_words(window: Window) -> String {
         side(window.left, "before"),
         side(window.right, "after")
     )
+}
+
+fn blocks_in_words(blocks: Blocks<'_>) -> String {
+    let Blocks { rows, cols, keep } = blocks;
+    format!("true keeps a block of {rows} × {cols} (queries × keys), of shape {}", keep.shape())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spanwise_kernels::View;
+
+    const ONE: [f64; 1] = [1.0];
+
+    fn one() -> View<'static, f64> {
+        View::new(&ONE, &[1, 1]).unwrap()
+    }
+
+    #[test]
+    fn rows_without_width_that_no_memory_holds_are_refused_before_the_work() {
+        let v = View::new(&[], &[1 << 59, 1, 1, 0]).unwrap();
+        let problem = Problem::new(one(), one(), v, Options::default()).unwrap();
+        let mut rows = 0_usize;
+        let refused = attend(&problem, |_| rows += 1).unwrap_err();
+        assert_eq!(refused, LessonError::Memory { what: "the log-sum-exps", numbers: 1 << 59 });
+        assert_eq!(rows, 0);
+    }
+
+    #[test]
+    fn an_output_that_cannot_be_addressed_is_one_of_attention() {
+        let q = one().broadcast_to(&[1 << 30, 1]).unwrap();
+        let v = one().broadcast_to(&[1, 1 << 31]).unwrap();
+        let problem = Problem::new(q, one(), v, Options::default()).unwrap();
+        let refused = attend(&problem, |_| ()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "attention: the output: shape [1073741824, 2147483648] has more elements than can be addressed"
+        );
+    }
+
+    #[test]
+    fn sinks_and_blocks_come_from_the_problem() {
+        let (queries, sinks) = ([1.0, 2.0], [0.5, 0.25]);
+        let q = View::new(&queries, &[1, 2, 1, 1]).unwrap();
+        let keep = View::new(&[true], &[1, 1]).unwrap();
+        let blocks = Some(Blocks { rows: 2, cols: 4, keep });
+        let options = Options { sinks: Some(&sinks), blocks, ..Options::default() };
+        let problem = Problem::new(q, one(), one(), options).unwrap();
+        let summary = attend(&problem, |_| ()).unwrap().summary;
+        assert!(summary.row_sum_error <= summary.row_sum_tolerance, "{}", summary.row_sum_error);
+        let said: Vec<_> = summary.options.iter().map(|asked| asked.option).collect();
+        assert_eq!(said, ["blocks", "sinks"]);
+        assert_eq!(
+            summary.options[0].meaning,
+            "true keeps a block of 2 × 4 (queries × keys), of shape (1, 1)"
+        );
+    }
 }

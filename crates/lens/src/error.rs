@@ -79,6 +79,17 @@ pub enum LessonError {
         numbers: usize,
     },
 
+    /// w and X differ in length.
+    #[error("example: `w` has length {found}, `X` has {cols} columns; they must be equal")]
+    Weights {
+        /// The length of w.
+        found: usize,
+        /// Rows of X.
+        rows: usize,
+        /// Columns of X.
+        cols: usize,
+    },
+
     /// q, k and v do not fit.
     #[error(transparent)]
     Attention(#[from] AttentionError),
@@ -87,9 +98,13 @@ pub enum LessonError {
     #[error(transparent)]
     Linear(#[from] LinearError),
 
-    /// Sizes that cannot be addressed.
+    /// Sizes of an example that cannot be addressed.
     #[error("example: {0}")]
     Shape(#[from] ShapeError),
+
+    /// An output of attention that cannot be addressed.
+    #[error("attention: the output: {0}")]
+    Output(ShapeError),
 }
 
 impl LessonError {
@@ -97,6 +112,10 @@ impl LessonError {
     pub fn hint(&self) -> Option<String> {
         match self {
             LessonError::Attention(error) => error.hint(),
+            LessonError::Linear(error) => error.hint(),
+            LessonError::Weights { found, rows, cols } if found == rows => {
+                Some(format!("`X` looks transposed; its shape is ({rows}, {cols})"))
+            }
             LessonError::TooLarge { .. } => Some("`spanwise attend` takes inputs of any size".to_owned()),
             LessonError::Dimensions { found, .. } if found.rank() == 1 => {
                 Some(format!("a single row is a matrix of shape (1, {})", found.len()))

@@ -20,6 +20,7 @@ mod error;
 pub mod example;
 mod hull;
 mod lesson;
+pub mod linear;
 
 pub use array::{Array, number};
 pub use attended::{AskedFor, Attended, Summary, attend};

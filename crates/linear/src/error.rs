@@ -28,7 +28,9 @@ impl fmt::Display for Extent {
 
 /// Why a linear operation has no answer.
 ///
-/// `operation` is the verb that was asked for, `argument` the name its documentation gives the array.
+/// `operation` is the verb that was asked for, `argument` the name its documentation gives the array. `Display` is one
+/// line: operation, argument, what was found, what was expected. [`LinearError::hint`] says what to do, where that can be
+/// told. Rank deficiency of a fit is not among these: it is a finding.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinearError {
@@ -87,9 +89,7 @@ pub enum LinearError {
     },
 
     /// Finite numbers whose products leave the range of f64.
-    #[error(
-        "{operation}: the numbers of `{argument}` are too large; an intermediate result overflows\nhint: divide `{argument}` by its largest magnitude"
-    )]
+    #[error("{operation}: the numbers of `{argument}` are too large; an intermediate result overflows")]
     Overflow {
         /// The verb.
         operation: &'static str,
@@ -127,7 +127,7 @@ pub enum LinearError {
 
     /// A positive definite matrix was needed.
     #[error(
-        "{operation}: `{argument}` is not positive definite; a direction has curvature {curvature:e}, expected above 0\nhint: LU or SVD solves systems that are not positive definite"
+        "{operation}: `{argument}` is not positive definite; a direction has curvature {curvature:e}, expected above 0"
     )]
     NotPositiveDefinite {
         /// The verb.
@@ -140,7 +140,7 @@ pub enum LinearError {
 
     /// A system without a unique answer.
     #[error(
-        "{operation}: `{argument}` is singular to working precision; rank {rank} of {expected}, reciprocal condition {reciprocal_condition:e}\nhint: the SVD solver gives the minimum-norm answer"
+        "{operation}: `{argument}` is singular to working precision; rank {rank} of {expected}, reciprocal condition {reciprocal_condition:e}"
     )]
     Singular {
         /// The verb.
@@ -194,7 +194,7 @@ pub enum LinearError {
 
     /// More features would be formed than can reasonably be held.
     #[error(
-        "{operation}: degree {degree} of {columns} columns gives {found} features; expected at most {limit}\nhint: lower the degree, keep interactions only, or use a polynomial kernel"
+        "{operation}: degree {degree} of {columns} columns gives {found} features; expected at most {limit}"
     )]
     TooManyFeatures {
         /// The verb.
@@ -230,6 +230,77 @@ pub enum LinearError {
         /// What makes sense.
         expected: &'static str,
     },
+
+    /// Two summaries of different tables.
+    #[error("merge: one summary has {left} {what}, the other {right}; they must be equal")]
+    Merge {
+        /// `columns` or `targets`.
+        what: &'static str,
+        /// Of the summary merged into.
+        left: usize,
+        /// Of the other.
+        right: usize,
+    },
+
+    /// Bytes that are not a summary.
+    #[error("summary: {fault}")]
+    Bytes {
+        /// What is wrong with them.
+        fault: BytesFault,
+    },
+}
+
+impl LinearError {
+    /// What to do about it, in one sentence, where that can be told.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            LinearError::Overflow { argument, .. } => {
+                Some(format!("divide `{argument}` by its largest magnitude"))
+            }
+            LinearError::NotPositiveDefinite { .. } => {
+                Some("LU or SVD solves systems that are not positive definite".to_owned())
+            }
+            LinearError::Singular { .. } => Some("the SVD solver gives the minimum-norm answer".to_owned()),
+            LinearError::TooManyFeatures { .. } => {
+                Some("lower the degree, keep interactions only, or use a polynomial kernel".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with the bytes of a summary.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BytesFault {
+    /// They do not begin as a summary does.
+    #[error("the bytes do not begin as a summary does")]
+    NotASummary,
+    /// They were written by a later version.
+    #[error("the bytes have format version {found}; this program reads versions up to {known}")]
+    Version {
+        /// The version in the bytes.
+        found: u32,
+        /// The latest version known.
+        known: u32,
+    },
+    /// There are too few or too many of them.
+    #[error("found {found} bytes; expected {expected}")]
+    Length {
+        /// How many there are.
+        found: usize,
+        /// How many the header announces.
+        expected: usize,
+    },
+    /// The checksum is another one.
+    #[error("the checksum does not match: the bytes were changed or damaged")]
+    Checksum,
+    /// The numbers are not those of a summary.
+    #[error("the numbers are not those of a summary: {what}")]
+    Content {
+        /// Which of them.
+        what: &'static str,
+    },
 }
 
 #[cfg(test)]
@@ -246,6 +317,13 @@ mod tests {
             expected: Extent::Columns(2),
         };
         assert_eq!(error.to_string(), "linear: `w` has length 3, `X` has 2 columns; they must be equal");
+    }
+
+    #[test]
+    fn the_message_is_one_line_and_the_hint_another() {
+        let error = LinearError::Overflow { operation: "fit", argument: "X" };
+        assert!(!error.to_string().contains('\n'));
+        assert_eq!(error.hint().unwrap(), "divide `X` by its largest magnitude");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Sparse matrices: only the entries that are not zero, row after row.
 
-use crate::LinearError;
 use crate::check::{Argument, argument};
 use crate::solve::Operator;
+use crate::{CsrRows, LinearError};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// A sparse matrix in compressed rows (CSR), checked where it is made.
@@ -27,6 +27,26 @@ pub struct CsrMatrix {
     values: Vec<f64>,
 }
 
+/// What every compressed table must hold: `starts` rise from 0 to the number of entries, and each entry has a column.
+pub(crate) fn check_parts(
+    cols: usize,
+    starts: &[usize],
+    columns: &[usize],
+    values: &[f64],
+) -> Result<(), LinearError> {
+    let (first, last) = (starts.first().copied(), starts.last().copied().unwrap_or(0));
+    STARTS.in_range(first.map_or(f64::NAN, |first| first as f64), first == Some(0), "a first entry of 0")?;
+    STARTS.in_range(last as f64, last == values.len(), "a last entry equal to the number of values")?;
+    for pair in starts.windows(2) {
+        STARTS.in_range(pair[1] as f64, pair[0] <= pair[1], "entries that never fall")?;
+    }
+    COLUMNS.in_range(columns.len() as f64, columns.len() == values.len(), "as many entries as values")?;
+    for &column in columns {
+        COLUMNS.in_range(column as f64, column < cols, "entries below the number of columns")?;
+    }
+    Ok(())
+}
+
 const STARTS: Argument = argument("sparse", "starts");
 const COLUMNS: Argument = argument("sparse", "columns");
 
@@ -45,16 +65,7 @@ impl CsrMatrix {
             starts.len() == rows + 1,
             "as many entries as rows, and one more",
         )?;
-        STARTS.in_range(starts[0] as f64, starts[0] == 0, "a first entry of 0")?;
-        let last = starts[rows];
-        STARTS.in_range(last as f64, last == values.len(), "a last entry equal to the number of values")?;
-        for pair in starts.windows(2) {
-            STARTS.in_range(pair[1] as f64, pair[0] <= pair[1], "entries that never fall")?;
-        }
-        COLUMNS.in_range(columns.len() as f64, columns.len() == values.len(), "as many entries as values")?;
-        for &column in &columns {
-            COLUMNS.in_range(column as f64, column < cols, "entries below the number of columns")?;
-        }
+        check_parts(cols, &starts, &columns, &values)?;
         let matrix = CsrMatrix { cols, starts, columns, values };
         for i in 0..rows {
             for (column, value) in matrix.row(i) {
@@ -83,6 +94,11 @@ impl CsrMatrix {
             starts.push(values.len());
         }
         Ok(CsrMatrix { cols, starts, columns, values })
+    }
+
+    /// The same as a table that a fit or a summary can read.
+    pub fn table(&self) -> CsrRows<'_> {
+        CsrRows::of_checked(self.cols, &self.starts, &self.columns, &self.values)
     }
 
     /// How many entries are stored.

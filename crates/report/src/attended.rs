@@ -64,15 +64,17 @@ fn sentences(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.extend(summary.options.iter().map(|asked| (asked.option, asked.meaning.clone())));
     // A sink takes part in the softmax without being a key: with it the keys' weights alone sum to less.
     let sink = summary.options.iter().any(|asked| asked.option == "sinks");
-    lines.push((
-        "weights",
+    let sums = if summary.row_sum_error.is_nan() {
+        "some rows are not numbers: their scores hold a NaN or an infinity".to_owned()
+    } else {
         format!(
             "rows{} sum to 1 within {} (at most {} expected)",
             if sink { " and the sink's share" } else { "" },
             residual_text(summary.row_sum_error),
             residual_text(summary.row_sum_tolerance)
-        ),
-    ));
+        )
+    };
+    lines.push(("weights", sums));
     if summary.empty_rows > 0 {
         let (rows, is) = (summary.empty_rows, plural(summary.empty_rows, "row has", "rows have"));
         lines.push(("empty", format!("{rows} {is} no key left and {} zeros", plural(rows, "gives", "give"))));

@@ -9,7 +9,7 @@ pub(crate) const ROWS: usize = 12;
 pub(crate) const COLUMNS: usize = 8;
 
 /// Numbers of one column padded so that their decimal points stand below one another.
-fn aligned(column: &[String]) -> Vec<String> {
+pub(crate) fn aligned(column: &[String]) -> Vec<String> {
     let split = |text: &str| text.find(['.', 'e']).unwrap_or(text.len());
     let width = |text: &str| text.chars().count();
     let before = column.iter().map(|text| width(&text[..split(text)])).max().unwrap_or(0);

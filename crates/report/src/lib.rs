@@ -18,13 +18,16 @@ mod block;
 mod grid;
 mod json;
 mod lesson;
+mod linear;
 mod number;
 mod picture;
+mod sheet;
 
 pub use attended::{AttendedJson, attended_json, attended_text};
 pub use block::Ink;
 pub use json::to_json;
 pub use lesson::{catalogue_text, lesson_text};
+pub use linear::{decomposed_text, fitted_text, measured_text, projected_text, solved_text};
 pub use number::number_text;
 
 /// How many columns a page has.

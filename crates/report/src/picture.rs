@@ -86,22 +86,31 @@ impl Plot<'_> {
         }
     }
 
-    fn range(&self, axis: usize) -> Option<(f64, f64)> {
+    /// The ends of an axis, or why nothing can be drawn along it.
+    fn range(&self, axis: usize) -> Result<(f64, f64), &'static str> {
         let all = || self.values.iter().chain(self.outputs).map(|mark| mark.at[axis]);
-        let finite = all().all(f64::is_finite);
-        let low = all().reduce(f64::min).filter(|_| finite)?;
-        let high = all().reduce(f64::max)?;
-        // A range without width, or too wide to subtract, is drawn in the middle.
-        (high - low).is_finite().then_some((low, high))
+        if !all().all(f64::is_finite) {
+            return Err("not drawn: an output is not finite");
+        }
+        let low = all().fold(f64::INFINITY, f64::min);
+        let high = all().fold(f64::NEG_INFINITY, f64::max);
+        // A range without width is drawn in the middle; one whose width overflows gives no place to any point.
+        if !(high - low).is_finite() {
+            return Err("not drawn: the coordinates are too far apart");
+        }
+        Ok((low, high))
     }
 
     /// Width 2 and more: a plane, the second coordinate upwards.
     fn plane(&self) -> Block {
         let mut block = Block::default();
         self.title(&mut block);
-        let (Some(x), Some(y)) = (self.range(0), self.range(1)) else {
-            block.text("not drawn: an output is not finite");
-            return block;
+        let (x, y) = match (self.range(0), self.range(1)) {
+            (Ok(x), Ok(y)) => (x, y),
+            (Err(why), _) | (_, Err(why)) => {
+                block.text(why);
+                return block;
+            }
         };
         let mut canvas = Canvas::new(PLOT.0, PLOT.1);
         let place = |mark: &Mark| {
@@ -134,9 +143,12 @@ impl Plot<'_> {
     fn line(&self) -> Block {
         let mut block = Block::default();
         self.title(&mut block);
-        let Some(x) = self.range(0) else {
-            block.text("not drawn: an output is not finite");
-            return block;
+        let x = match self.range(0) {
+            Ok(x) => x,
+            Err(why) => {
+                block.text(why);
+                return block;
+            }
         };
         let mut canvas = Canvas::new(PLOT.0, 3);
         let place = |mark: &Mark| (position(mark.at[0], x, PLOT.0), 1);

@@ -26,12 +26,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use spanwise_kernels::simd::{Isa, IsaError};
 pub use spanwise_kernels::{Dtype, Element, MAX_RANK, Matrix, Shape, ShapeError, View, bf16, f16};
 
 /// Attention in all its forms, and what a run of it says about itself.
 pub mod attend {
     pub use spanwise_attention::{
         Alignment, AttentionError, Blocks, Causal, Options, Problem, Sizes, Window, reference,
+    };
+    pub use spanwise_attention::{
+        Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, weights,
     };
     pub use spanwise_lens::{AskedFor, Attended, Summary, attend as summarised};
 }
@@ -48,6 +52,11 @@ pub mod example {
 /// Linear models: the weighted sum `Xw` and what can be said of it.
 pub mod linear {
     pub use spanwise_linear::*;
+
+    /// What the computations say about themselves: findings, certificates and tables, as plain data.
+    pub mod told {
+        pub use spanwise_lens::linear::*;
+    }
 }
 
 /// Findings as text for a terminal and as JSON.

@@ -25,10 +25,10 @@ pub(super) struct Target {
     format: Format,
 }
 
-/// The results in the type they are written in.
+/// The results in the type they are written in, those that are wanted.
 pub(super) struct Columns {
-    pub(super) output: Tensor,
-    pub(super) lse: Tensor,
+    pub(super) output: Option<Tensor>,
+    pub(super) lse: Option<Tensor>,
     pub(super) weights: Option<Tensor>,
 }
 
@@ -45,7 +45,7 @@ impl Files {
         };
         let targets: Vec<&Target> = files.targets().collect();
         for (at, target) in targets.iter().enumerate() {
-            if let Some(other) = targets[..at].iter().find(|other| other.path == target.path) {
+            if let Some(other) = targets[..at].iter().find(|other| other.place() == target.place()) {
                 let (first, second) = (other.argument, target.argument);
                 let path = target.path.display();
                 return Err(Usage::new(format!("`{first}` and `{second}` are the same file, {path}")));
@@ -72,9 +72,9 @@ impl Files {
     /// Writes all of them; if one fails, those of them that are new are taken back.
     pub(super) fn write(&self, columns: Columns) -> anyhow::Result<Vec<(String, String)>> {
         let results = [
-            ("output", &self.out, Some(columns.output)),
+            ("output", &self.out, columns.output),
             ("weights", &self.weights, columns.weights),
-            ("lse", &self.lse, Some(columns.lse)),
+            ("lse", &self.lse, columns.lse),
         ];
         let mut written = Vec::new();
         let mut created: Vec<&Path> = Vec::new();
@@ -111,6 +111,17 @@ impl Target {
         };
         check_regular(argument, path)?;
         Ok(Target { argument, path: path.to_owned(), format })
+    }
+
+    /// Where the file will be, however it is spelled: links are followed where there is a file already, and in the
+    /// directory's name where there is none yet.
+    fn place(&self) -> PathBuf {
+        let new = || {
+            let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(directory.join(self.path.file_name()?))
+        };
+        self.path.canonicalize().ok().or_else(new).unwrap_or_else(|| self.path.clone())
     }
 
     fn is_table(&self) -> bool {

@@ -94,8 +94,13 @@ const ATTEND: &[Case] = &[
     ("--out @/good.npy/o.npy", &["--out", "o.npy"]),
     ("--out /proc/o.npy", &["--out", "/proc/o.npy"]),
     ("--out /dev/full", &["--out", "/dev/full"]),
+    // A link to /dev/full. Arrays are written into no device, so a full disk is met by `example --out /dev/full` above
+    // and behind standard output (surroundings.rs).
+    ("--out @/full.npy", &["--out", "full.npy", "device"]),
     ("--out @/a_directory.npy", &["--out", "directory"]),
     ("--out @/same.npy --weights @/same.npy", &["--out", "--weights", "same.npy"]),
+    ("--out @/same.npy --weights @/./same.npy", &["--out", "--weights", "same.npy"]),
+    ("--out @/good.npy --lse @/link.npy", &["--out", "--lse", "link.npy"]),
     ("--out @/new.npy --weights /proc/a.npy", &["--weights", "/proc/a.npy"]),
     ("--q @/cube.npy --out @/o.csv", &["--out", "o.csv", "2 dimensions"]),
     ("--q @/cube.npy --out @/o.parquet", &["--out", "o.parquet", "2 dimensions"]),
@@ -147,6 +152,10 @@ fn fill(directory: &Path) {
     write("dtype.safetensors", &safetensors(&tensor.replace("F64", "F65"), &[0; 16]));
     write("range.safetensors", &safetensors(tensor, &[0; 8]));
     fs::create_dir(directory.join("a_directory.npy")).unwrap();
+    #[cfg(unix)]
+    for (target, link) in [("/dev/full", "full.npy"), ("good.npy", "link.npy")] {
+        std::os::unix::fs::symlink(target, directory.join(link)).unwrap();
+    }
 }
 
 fn listing(directory: &Path) -> BTreeSet<String> {
@@ -223,4 +232,31 @@ fn likely_mistakes_get_a_hint() {
         run.stderr,
         "error: attention: `k` has width 1, `q` has width 3; they must be equal\nhint: `k` looks transposed; its shape is (3, 1)\n"
     );
+}
+
+#[test]
+fn what_is_wrong_is_said_once() {
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["attend", "--q", "missing.npy", "--k", "1", "--v", "1"],
+            "error: `--q`: missing.npy: cannot open: No such file or directory\n",
+        ),
+        (
+            &["example", "66", "--out", "/dev/full"],
+            "error: /dev/full: cannot write: No space left on device\n",
+        ),
+        (
+            &["attend", "--q", "", "--k", "1", "--v", "1"],
+            "error: `--q` is empty; expected a file, a matrix such as \"1,0;0,1\", or `-`\n",
+        ),
+        (
+            &["example", "66", "--w", "1,2,3"],
+            "error: example: `w` has length 3, `X` has 2 columns; they must be equal\n\
+             hint: `X` looks transposed; its shape is (3, 2)\n",
+        ),
+    ];
+    for (args, expected) in cases {
+        let run = spanwise(args);
+        assert_eq!((run.code, run.stderr.as_str()), (2, expected));
+    }
 }

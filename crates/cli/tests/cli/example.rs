@@ -157,3 +157,23 @@ fn the_page_can_go_to_a_file() {
     let written = std::fs::read_to_string(&json).unwrap();
     assert_eq!(written, spanwise(&["example", "48", "--json"]).ended_with(0));
 }
+
+#[test]
+fn values_too_far_apart_to_draw_are_called_so() {
+    let page = spanwise(&["example", "48", "--v", "1e308,0;-1e308,0;0,1"]).stdout;
+    assert!(page.contains("not drawn: the coordinates are too far apart"), "{page}");
+}
+
+#[test]
+fn product_and_combination_are_formed_in_different_orders() {
+    // 0.1 + 0.2 + 0.3 rounds otherwise than 0.3 + 0.2 + 0.1, so the comparison sees two results.
+    // A query of zeros weighs its three values alike.
+    let linear = ["example", "66", "--x", "0.1,0.2,0.3", "--w", "1,1,1", "--json"];
+    let attention = ["example", "48", "--q", "0,0", "--v", "0.1;0.2;0.3", "--json"];
+    for (args, part) in [(&linear[..], 0), (&attention[..], 1)] {
+        let lesson = spanwise(args).json();
+        let claim = &lesson["parts"][part]["claims"][0];
+        assert_eq!(claim["holds"], true, "{claim}");
+        assert!(claim["residual"].as_f64().unwrap() > 0.0, "{claim}");
+    }
+}

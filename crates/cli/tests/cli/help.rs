@@ -7,6 +7,9 @@ fn help_reads_well() {
     insta::assert_snapshot!("help", spanwise(&["--help"]).ended_with(0));
     insta::assert_snapshot!("help_example", spanwise(&["example", "--help"]).ended_with(0));
     insta::assert_snapshot!("help_attend", spanwise(&["attend", "--help"]).ended_with(0));
+    for verb in ["fit", "project", "decompose", "solve", "measure"] {
+        insta::assert_snapshot!(format!("help_{verb}"), spanwise(&[verb, "--help"]).ended_with(0));
+    }
 }
 
 #[test]
@@ -28,7 +31,7 @@ fn manual_pages_are_written_for_every_verb() {
     assert!(spanwise(&["man"]).ended_with(0).contains(".TH spanwise 1"));
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(spanwise(&["man", "--out", text(directory.path())]).ended_with(0), "");
-    for verb in ["", "-example", "-attend", "-completions", "-man"] {
+    for verb in ["", "-example", "-attend", "-fit", "-measure", "-completions", "-man"] {
         let name = format!("spanwise{verb}.1");
         let page = std::fs::read_to_string(directory.path().join(&name)).unwrap();
         assert!(

@@ -3,8 +3,10 @@
 mod attend;
 mod bad_inputs;
 mod example;
+mod fit;
 mod harness;
 mod help;
+mod linear;
 #[cfg(unix)]
 mod readme;
 mod surroundings;

@@ -48,3 +48,30 @@ fn colour_is_only_for_those_who_ask_or_look() {
         |text: &str| text.lines().map(|line| line.trim_end().to_owned() + "\n").collect::<Vec<_>>().concat();
     assert_eq!(trimmed(&plain), trimmed(&spanwise(&["example", "66"]).stdout));
 }
+
+#[test]
+fn a_reader_that_leaves_does_not_hide_a_failed_claim() {
+    // 1e308·10 is no longer a number; the reader is gone before the first byte.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let args = ["example", "66", "--x", "1e308,1e308", "--w", "10,-10"];
+    let output = command().args(args).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(1), ""));
+}
+
+#[test]
+fn asking_for_colour_wins_over_no_color() {
+    let args = ["example", "66", "--color", "always"];
+    let output = command().args(args).env("NO_COLOR", "1").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains('\x1b'));
+}
+
+#[test]
+fn an_instruction_set_that_cannot_be_had_is_refused() {
+    let run = command().args(["example", "66"]).env("SPANWISE_ISA", "mmx").output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(stderr, "error: SPANWISE_ISA is `mmx`; expected one of scalar, avx2, avx512, neon\n");
+    let run = command().args(["example", "66"]).env("SPANWISE_ISA", "scalar").output().unwrap();
+    assert_eq!(run.status.code(), Some(0));
+}

@@ -2,6 +2,8 @@
 //!
 //! - An unquoted field ends before the next delimiter or line end; blanks around it do not belong to it.
 //! - A quoted field may hold delimiters, line ends and doubled quotation marks; it is taken as it stands.
+//! - A line ends with `\n` or `\r\n`. A `\r` elsewhere must be quoted: taken for a blank it would join two lines of a
+//!   file whose lines end with `\r` alone.
 //! - Missing are: nothing, `NA`, `N/A`, `null` and `NULL`, and `NaN` in any case, quoted or not.
 
 use crate::QuoteProblem;
@@ -19,9 +21,11 @@ pub(super) struct Field<'a> {
 pub(super) fn field(bytes: &[u8], start: usize, delimiter: u8) -> Result<Field<'_>, QuoteProblem> {
     let rest = &bytes[start..];
     // Fields are short: a plain loop beats the start-up of a vectorised search.
-    let stop = rest.iter().position(|&b| b == delimiter || b == b'\n' || b == b'"').unwrap_or(rest.len());
+    let stops = |&b: &u8| b == delimiter || matches!(b, b'\n' | b'\r' | b'"');
+    let stop = rest.iter().position(stops).unwrap_or(rest.len());
     if rest.get(stop) != Some(&b'"') {
-        return Ok(Field { text: Cow::Borrowed(trimmed(&rest[..stop])), end: start + stop });
+        let end = behind_returns(bytes, start + stop).ok_or(QuoteProblem::Return)?;
+        return Ok(Field { text: Cow::Borrowed(trimmed(&rest[..stop])), end });
     }
     // Blanks before the opening mark are as common as they are meaningless.
     if trimmed(&rest[..stop]).is_empty() {
@@ -45,9 +49,10 @@ fn quoted(bytes: &[u8], open: usize, delimiter: u8) -> Result<Field<'_>, QuotePr
             continue;
         }
         let mut end = mark + 1;
-        while matches!(bytes.get(end), Some(b' ' | b'\r')) {
+        while bytes.get(end) == Some(&b' ') {
             end += 1;
         }
+        end = behind_returns(bytes, end).ok_or(QuoteProblem::Return)?;
         if bytes.get(end).is_some_and(|&b| b != delimiter && b != b'\n') {
             return Err(QuoteProblem::TextAfter);
         }
@@ -62,7 +67,17 @@ fn quoted(bytes: &[u8], open: usize, delimiter: u8) -> Result<Field<'_>, QuotePr
     }
 }
 
-/// Without the blanks around it, and without the `\r` of a line end.
+/// `at`, or the position behind the carriage returns there; `None` where neither `\n` nor the end follows those.
+#[inline]
+pub(super) fn behind_returns(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut end = at;
+    while bytes.get(end) == Some(&b'\r') {
+        end += 1;
+    }
+    (end == at || bytes.get(end).is_none_or(|&b| b == b'\n')).then_some(end)
+}
+
+/// Without the blanks around it; a quoted number may have a `\r` behind it.
 #[inline]
 fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = text {
@@ -113,6 +128,9 @@ mod tests {
             ("abc,def", "abc", 3),
             (" a b \t,", "a b", 6),
             ("abc\r\n", "abc", 4),
+            ("abc\r\r\n", "abc", 5),
+            ("abc\r", "abc", 4),
+            ("\"a\rb\",", "a\rb", 5),
             ("", "", 0),
             (",", "", 0),
             ("\"a,b\",c", "a,b", 5),
@@ -131,6 +149,9 @@ mod tests {
         assert_eq!(read("\"abc\"\"\n"), Err(QuoteProblem::Unclosed));
         assert_eq!(read("\"abc\"d,"), Err(QuoteProblem::TextAfter));
         assert_eq!(read("5\" pipe,"), Err(QuoteProblem::Inside));
+        for line in ["2\r3,4", "2\r,", "\"2\"\r3", "\"2\"\r,", "\r\"2\"", "2\r \n"] {
+            assert_eq!(read(line), Err(QuoteProblem::Return), "{line:?}");
+        }
     }
 
     #[test]

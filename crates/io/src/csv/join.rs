@@ -68,9 +68,11 @@ impl Joined {
     /// Makes room for as many rows as there would be if all of the `total` bytes were like the `first` ones.
     pub(super) fn reserve(&mut self, first: &[u8], total: u64) {
         let lines = memchr::memchr_iter(b'\n', first).count() as u64;
-        // 1 % more than expected; never more than one row per two bytes, the least a row can take.
-        let rows = lines * total / (first.len() as u64).max(1);
-        let rows = (rows + rows / 100).min(total / 2 + 1) as usize;
+        // 1 % more than expected. Lines may be blank, so never more than the bytes can hold: a field and a delimiter
+        // or line end take a byte at least, and a record of a single field takes two.
+        let rows = lines.saturating_mul(total) / (first.len() as u64).max(1);
+        let least = self.columns.len().max(2) as u64;
+        let rows = (rows + rows / 100).min(total / least + 1) as usize;
         for column in &mut self.columns {
             match column {
                 JoinedColumn::Skip => {}

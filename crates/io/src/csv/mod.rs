@@ -12,6 +12,7 @@
 //!
 //! The rules, where the format leaves a choice:
 //! - blank lines are skipped and not counted; a UTF-8 byte order mark is skipped;
+//! - lines end with `\n` or `\r\n`; a carriage return elsewhere, unless quoted, is an error;
 //! - a record of more or fewer fields than the first one is an error;
 //! - two columns of one name are an error; a column without a name is called by its position, `c0`, `c1`, …;
 //! - what is missing, quoted and blank: see `field`.
@@ -70,7 +71,11 @@ impl Text {
             Source::Memory(Bytes::of(path)?)
         } else {
             let file = bytes::open(path)?;
-            if bytes::is_regular(&file) { Source::File(file) } else { Source::Memory(Bytes::of(path)?) }
+            if bytes::is_regular(&file) {
+                Source::File(file)
+            } else {
+                Source::Memory(Bytes::of_file(path, file)?)
+            }
         };
         Text::new(path, source, format, header)
     }

@@ -14,7 +14,7 @@
 //! A chunk is parsed without knowing about others: levels of text get codes of this chunk's own, and a number column
 //! that meets text only takes note of it. What follows from both is decided where chunks are joined.
 
-use super::field::{field, is_missing, number};
+use super::field::{behind_returns, field, is_missing, number};
 use super::join::Plan;
 use crate::table::Categories;
 use crate::{IoError, Place, QuoteProblem};
@@ -125,9 +125,10 @@ impl CellError {
 
 /// All records of the chunk.
 pub(super) fn parse(bytes: &[u8], plan: &Plan) -> Parsed {
-    // As many rows as there would be if all were as long as the first; columns grow if not.
+    // As many rows as there would be if all were as long as the first; columns grow if not. The first line may be
+    // blank, but a record takes a byte per field.
     let first_line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()) + 1;
-    let expected_rows = bytes.len() / first_line + 1;
+    let expected_rows = bytes.len() / first_line.max(plan.wants.len()) + 1;
     let part = |want: &Want| match want {
         Want::Skip => Part::Skip,
         Want::Numbers => Part::Numbers(Vec::with_capacity(expected_rows)),
@@ -156,10 +157,10 @@ pub(super) fn parse(bytes: &[u8], plan: &Plan) -> Parsed {
 /// Where the next line starts, if this one is empty.
 #[inline]
 pub(super) fn behind_blank_line(bytes: &[u8], at: usize) -> Option<usize> {
-    match bytes[at] {
-        b'\n' => Some(at + 1),
-        b'\r' if bytes.get(at + 1) == Some(&b'\n') => Some(at + 2),
-        b'\r' if at + 1 == bytes.len() => Some(at + 1),
+    let end = behind_returns(bytes, at)?;
+    match bytes.get(end) {
+        Some(b'\n') => Some(end + 1),
+        None => Some(end),
         _ => None,
     }
 }

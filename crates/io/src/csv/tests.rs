@@ -14,6 +14,7 @@ const TEXTS: &[&str] = &[
     "\"a \"\"quoted\"\" name\",b\n1,1\n",
     "a,b\nx,1\ny,2\nx,3\nz,NA\nNA,5\n",
     "x\n",
+    "a,b\r\r\n1,\"x\ry\"\r\r\n\r\r\n2,z\r",
 ];
 
 fn text(content: &str, chunk_bytes: usize) -> Text {
@@ -23,8 +24,8 @@ fn text(content: &str, chunk_bytes: usize) -> Text {
     text
 }
 
-/// Fields of all records, character by character.
-fn plain_records(content: &str) -> Vec<Vec<String>> {
+/// Fields of all records, character by character; `None` where a carriage return stands alone.
+fn plain_records(content: &str) -> Option<Vec<Vec<String>>> {
     let content = content.trim_start_matches('\u{feff}');
     let mut records = vec![vec![String::new()]];
     let (mut inside, mut was_quoted) = (false, false);
@@ -41,7 +42,8 @@ fn plain_records(content: &str) -> Vec<Vec<String>> {
                 was_quoted = true;
             }
             _ if inside => record.last_mut().unwrap().push(c),
-            '\r' => {}
+            '\r' if matches!(characters.peek(), None | Some('\r' | '\n')) => {}
+            '\r' => return None,
             ',' | '\n' => {
                 let field = record.last_mut().unwrap();
                 if !was_quoted {
@@ -54,12 +56,12 @@ fn plain_records(content: &str) -> Vec<Vec<String>> {
         }
     }
     records.retain(|record| *record != [""]);
-    records
+    Some(records)
 }
 
 /// The table that the records make.
 fn plain_table(content: &str) -> Vec<Column> {
-    let mut records = plain_records(content);
+    let mut records = plain_records(content).unwrap();
     let names = records.remove(0);
     let missing = |text: &str| ["", "NA", "N/A", "nan", "NaN", "null", "NULL"].contains(&text);
     let column = |(j, name): (usize, String)| {
@@ -150,6 +152,25 @@ fn the_first_error_of_the_file_is_reported_however_it_is_cut() {
         for chunk_bytes in 1..content.len() + 2 {
             let error = text(content, chunk_bytes).read(&ReadOptions::default()).unwrap_err();
             assert_eq!(error.to_string(), message, "{content:?} in chunks of {chunk_bytes}");
+        }
+    }
+}
+
+#[test]
+fn a_carriage_return_alone_is_refused_by_both_readers() {
+    for (content, row, column) in [
+        ("1,2\r3,4\r", 1, 2),
+        ("a,b\n1,2\r3,4\r", 2, 2),
+        ("a,b\n1,2\r\n\r3,4\n", 3, 1),
+        ("a,b\n1\r,2\n", 2, 1),
+        ("a,b\n\"1\"\r,2\n", 2, 1),
+        ("a\n1\nx\ry\n", 3, 1),
+    ] {
+        assert_eq!(plain_records(content), None, "{content:?}");
+        for chunk_bytes in 1..content.len() + 2 {
+            let error = text(content, chunk_bytes).read(&ReadOptions::default()).unwrap_err();
+            let expected = format!("t.csv:{row}:{column}: a carriage return stands in an unquoted field");
+            assert!(error.to_string().starts_with(&expected), "{content:?}: {error}");
         }
     }
 }

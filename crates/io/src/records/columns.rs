@@ -45,6 +45,16 @@ fn is_number(kind: &DataType) -> bool {
 }
 
 impl Builder {
+    /// Makes room for `more` rows. A run-length-encoded page of a few bytes can hold any number of rows, so there is no
+    /// size of a file from which to know that there are too many; only the system can tell.
+    fn reserve(&mut self, more: usize, at: &Place, rows: u64) -> Result<(), IoError> {
+        let reserved = match self {
+            Builder::Numbers(numbers) => numbers.try_reserve(more),
+            Builder::Text(codes) => codes.try_reserve(more),
+        };
+        reserved.map_err(|_| IoError::Memory { at: at.clone(), rows: rows.saturating_add(more as u64) })
+    }
+
     /// Appends `array`, whose first row is row `rows` of the table, from 0.
     pub(super) fn append(
         &mut self,
@@ -53,6 +63,7 @@ impl Builder {
         at: &Place,
         rows: u64,
     ) -> Result<(), IoError> {
+        self.reserve(array.len(), at, rows)?;
         if let DataType::Dictionary(..) = array.data_type() {
             return self.append_dictionary(array, levels, at, rows);
         }
@@ -179,4 +190,20 @@ fn converted<T: ArrowPrimitiveType>(
 ) -> Result<Vec<f64>, IoError> {
     let values = array.as_primitive::<T>().iter().enumerate();
     values.map(|(row, value)| value.map_or(Ok(f64::NAN), |value| convert(row, value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_no_memory_holds_are_an_error() {
+        for mut builder in [Builder::Numbers(vec![0.0]), Builder::Text(vec![0])] {
+            let error = builder.reserve(usize::MAX >> 1, &Place::file("t.parquet").column(2), 1).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "t.parquet, column 2: there is no memory for 9223372036854775808 rows"
+            );
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Arrow IPC. A file is a stream between two marks, with a footer that lists what the stream holds; both are read as
-//! the stream they are, straight from the mapped bytes.
+//! the stream they are, straight from the mapped bytes. A file must end with its mark, else rows may be missing.
 //!
 //! ```text
 //! file:     ARROW1 0 0  stream  footer  length  ARROW1
@@ -23,6 +23,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const FILE_MARK: &[u8] = b"ARROW1\0\0";
+/// What a file ends with.
+const END_MARK: &[u8] = b"ARROW1";
 /// A repeated byte of LZ4 takes at least one byte per 255.
 const LZ4_RATIO: u64 = 255;
 /// A block of Zstandard unpacks to at most 128 KiB and takes at least four bytes.
@@ -47,6 +49,9 @@ impl IpcFile {
             expected: 8,
             found: (bytes.len() - start) as u64,
         })?;
+        if start > 0 {
+            check_end(&bytes, at)?;
+        }
         let buffer = Buffer::from(bytes::Bytes::from_owner(bytes));
         let schema = schema(&buffer[first])
             .ok_or_else(|| IoError::malformed(at.clone(), Format::Arrow, Malformed::HeaderLacks("schema")))?;
@@ -119,6 +124,21 @@ impl Iterator for IpcRecords {
         }
         self.ready.pop_front().map(Ok)
     }
+}
+
+/// A file cut between two messages is a stream as good as any; only the closing mark tells that rows are missing.
+fn check_end(bytes: &[u8], at: &Place) -> Result<(), IoError> {
+    let marked = |&length: &usize| bytes.ends_with(&END_MARK[..length]);
+    let found = (0..=END_MARK.len()).rev().find(marked).unwrap_or(0);
+    if found == END_MARK.len() {
+        return Ok(());
+    }
+    Err(IoError::Truncated {
+        at: at.clone().byte((bytes.len() - found) as u64),
+        what: "the footer's closing mark",
+        expected: END_MARK.len() as u64,
+        found: found as u64,
+    })
 }
 
 /// The schema that a message holds.

@@ -4,6 +4,7 @@ mod csv;
 mod parquet;
 mod whole;
 
+use crate::table::check_width;
 use crate::tensor::{Scalar, TensorView};
 use crate::{Format, IoError, Place, Table, Tensor, npy, safetensors};
 use bytemuck::NoUninit;
@@ -32,6 +33,7 @@ pub fn write_tensor(path: impl AsRef<Path>, tensor: &Tensor) -> Result<(), IoErr
                 [rows, width] => (rows, width),
                 _ => return Err(IoError::NotATable { at: Place::file(path), found: tensor.shape() }),
             };
+            check_width(width, &Place::file(path))?;
             let values = tensor.to_f64_vec();
             write_whole(path, |sink| io_result(path, csv::write_matrix(sink, &values, rows, width)))
         }
@@ -47,6 +49,10 @@ pub fn write_tensors(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)]) -> Res
         if tensors[..index].iter().any(|(earlier, _)| earlier == name) {
             return Err(IoError::DuplicateName { at: Place::file(path), name: (*name).to_owned() });
         }
+    }
+    if format == Format::Safetensors && tensors.iter().any(|(name, _)| *name == safetensors::NOTES) {
+        let name = safetensors::NOTES.to_owned();
+        return Err(IoError::ReservedName { at: Place::file(path), name });
     }
     match format {
         Format::Npz => write_whole(path, |sink| io_result(path, write_npz(sink, tensors))),

@@ -5,7 +5,7 @@
 //! onto, such as `/dev/stdout`, is written directly.
 
 use crate::{IoError, Place};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,8 +46,8 @@ pub(super) fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut Sink) -> Result<(), IoError>,
 ) -> Result<(), IoError> {
-    let target = Target::of(path)?;
-    let mut sink = Sink { inner: BufWriter::with_capacity(1 << 18, target.open(path)?), refusal: None };
+    let (target, file) = Target::open(path)?;
+    let mut sink = Sink { inner: BufWriter::with_capacity(1 << 18, file), refusal: None };
     let written =
         content(&mut sink).and_then(|()| sink.flush().map_err(|e| IoError::system(path, "write", e)));
     if let Some(refusal) = sink.refusal.take() {
@@ -61,7 +61,7 @@ pub(super) fn write_whole(
 
 enum Target {
     /// Not a regular file.
-    Special(PathBuf),
+    Special,
     Regular(Temporary),
 }
 
@@ -82,42 +82,44 @@ impl Drop for Temporary {
 }
 
 impl Target {
-    fn of(path: &Path) -> Result<Self, IoError> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
+    /// Opens what the content goes to; an error names `path`.
+    fn open(path: &Path) -> Result<(Self, File), IoError> {
         let failed = |source| IoError::system(path, "write", source);
-        let target = match fs::metadata(path) {
+        let (target, permissions) = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(IoError::Directory { at: Place::file(path) }),
-            Ok(metadata) if !metadata.is_file() => return Ok(Target::Special(path.to_owned())),
-            // Renaming would pass over this protection.
-            Ok(metadata) if metadata.permissions().readonly() => {
-                return Err(failed(io::ErrorKind::PermissionDenied.into()));
+            Ok(metadata) if !metadata.is_file() => {
+                let file = OpenOptions::new().write(true).open(path);
+                return Ok((
+                    Target::Special,
+                    file.map_err(|source| IoError::system(path, "create", source))?,
+                ));
             }
-            // A link keeps pointing where it does; what it points at is replaced.
-            Ok(_) => fs::canonicalize(path).map_err(failed)?,
-            Err(_) => path.to_owned(),
+            Ok(metadata) => {
+                // Renaming would pass over either protection, and the superuser over the second.
+                if metadata.permissions().readonly() {
+                    return Err(failed(io::ErrorKind::PermissionDenied.into()));
+                }
+                OpenOptions::new().append(true).open(path).map_err(failed)?;
+                // A link keeps pointing where it does; what it points at is replaced.
+                (fs::canonicalize(path).map_err(failed)?, Some(metadata.permissions()))
+            }
+            // A link that leads round in a circle, or where nobody may look.
+            Err(source) if source.kind() != io::ErrorKind::NotFound && path.is_symlink() => {
+                return Err(failed(source));
+            }
+            Err(_) => (destination(path), None),
         };
-        let Some(name) = target.file_name() else {
+        if target.file_name().is_none() {
             return Err(IoError::Directory { at: Place::file(path) });
-        };
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".{}.{}-{count}.tmp", name.to_string_lossy(), std::process::id());
-        Ok(Target::Regular(Temporary { path: target.with_file_name(name), target, renamed: false }))
-    }
-
-    fn open(&self, path: &Path) -> Result<File, IoError> {
-        let file = match self {
-            Target::Special(special) => OpenOptions::new().write(true).open(special),
-            Target::Regular(file) => OpenOptions::new().write(true).create_new(true).open(&file.path),
-        };
-        file.map_err(|source| IoError::system(path, "create", source))
+        }
+        let (temporary, file) = Temporary::create(target, permissions.as_ref())
+            .map_err(|source| IoError::system(path, "create", source))?;
+        Ok((Target::Regular(temporary), file))
     }
 
     fn complete(self, path: &Path, file: &File) -> Result<(), IoError> {
         let Target::Regular(mut names) = self else { return Ok(()) };
         let failed = |source| IoError::system(path, "write", source);
-        if let Ok(metadata) = fs::metadata(&names.target) {
-            file.set_permissions(metadata.permissions()).map_err(failed)?;
-        }
         file.sync_all().map_err(failed)?;
         fs::rename(&names.path, &names.target).map_err(failed)?;
         names.renamed = true;
@@ -126,5 +128,162 @@ impl Target {
             let _ = directory.sync_all();
         }
         Ok(())
+    }
+}
+
+/// Where a link that points at nothing yet, or at another such link, leads; any other path is its own destination.
+fn destination(path: &Path) -> PathBuf {
+    /// As many links as systems follow.
+    const LINKS: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(link) = fs::read_link(&target) else { break };
+        target.pop();
+        target.push(link);
+    }
+    target
+}
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// Short, because the target's own name may be as long as names can be.
+fn temporary_name(count: u64) -> String {
+    format!(".spanwise-{}-{count}.tmp", std::process::id())
+}
+
+impl Temporary {
+    /// A new file beside the target, with the permissions of the one it is to replace before it holds anything.
+    fn create(target: PathBuf, permissions: Option<&Permissions>) -> io::Result<(Self, File)> {
+        /// Files that a process of the same number may have left behind.
+        const ATTEMPTS: usize = 10_000;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if permissions.is_some() {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let mut refusal = io::ErrorKind::AlreadyExists.into();
+        for _ in 0..ATTEMPTS {
+            let path = target.with_file_name(temporary_name(COUNT.fetch_add(1, Ordering::Relaxed)));
+            match options.open(&path) {
+                Ok(file) => {
+                    let temporary = Temporary { path, target, renamed: false };
+                    if let Some(permissions) = permissions {
+                        file.set_permissions(permissions.clone())?;
+                    }
+                    return Ok((temporary, file));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refusal = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn write(path: &Path, content: &[u8]) -> Result<(), IoError> {
+        write_whole(path, |sink| sink.write_all(content).map_err(|e| IoError::system(path, "write", e)))
+    }
+
+    #[test]
+    fn content_that_fails_midway_changes_nothing_and_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let kept = directory.path().join("kept.bin");
+        fs::write(&kept, b"precious").unwrap();
+        for path in [&kept, &directory.path().join("new.bin")] {
+            let result = write_whole(path, |sink| {
+                // More than the buffer holds, so that the temporary file has content.
+                sink.write_all(&vec![1; 1 << 20]).unwrap();
+                assert_eq!(names(directory.path()).len(), 2);
+                Err(IoError::NoColumns { at: Place::file(path) })
+            });
+            assert!(matches!(result, Err(IoError::NoColumns { .. })));
+            assert_eq!(fs::read(&kept).unwrap(), b"precious");
+            assert_eq!(names(directory.path()), ["kept.bin"]);
+        }
+    }
+
+    #[test]
+    fn temporary_files_left_behind_are_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let next = COUNT.load(Ordering::Relaxed);
+        for count in next..next + 50 {
+            fs::write(directory.path().join(temporary_name(count)), b"stale").unwrap();
+        }
+        write(&directory.path().join("x.bin"), b"new").unwrap();
+        assert_eq!(fs::read(directory.path().join("x.bin")).unwrap(), b"new");
+        assert_eq!(names(directory.path()).len(), 51);
+    }
+
+    #[test]
+    fn a_name_as_long_as_names_can_be_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("n".repeat(250) + ".bin");
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_its_owner_may_not_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kept.bin");
+        fs::write(&path, b"precious").unwrap();
+        // Others may write, so the file is not plainly read-only.
+        fs::set_permissions(&path, Permissions::from_mode(0o466)).unwrap();
+        // The superuser may write whatever the permissions say.
+        let allowed = OpenOptions::new().append(true).open(&path).is_ok();
+        assert_eq!(write(&path, b"new").is_ok(), allowed);
+        assert_eq!(fs::read(&path).unwrap() == b"precious", !allowed);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_point_at_nothing_yet_are_followed() {
+        use std::os::unix::fs::symlink;
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        symlink("second", path("first")).unwrap();
+        symlink(path("made.bin"), path("second")).unwrap();
+        symlink("round", path("round")).unwrap();
+        write(&path("first"), b"new").unwrap();
+        assert_eq!(fs::read(path("made.bin")).unwrap(), b"new");
+        assert!(fs::symlink_metadata(path("first")).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(path("second")).unwrap().is_symlink());
+        write(&path("round"), b"new").unwrap_err();
+        assert_eq!(names(directory.path()), ["first", "made.bin", "round", "second"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_temporary_file_has_the_permissions_of_what_it_replaces_before_it_has_content() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let (path, usual) = (directory.path().join("secret.bin"), directory.path().join("usual.bin"));
+        fs::write(&path, b"old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let mode = |file: &File| file.metadata().unwrap().permissions().mode() & 0o777;
+        write_whole(&path, |sink| {
+            assert_eq!(mode(sink.inner.get_ref()), 0o600);
+            Ok(())
+        })
+        .unwrap();
+        write(&usual, b"new").unwrap();
+        let plain = File::create(directory.path().join("plain.bin")).unwrap();
+        assert_eq!(mode(&File::open(&usual).unwrap()), mode(&plain));
     }
 }

@@ -40,6 +40,12 @@ fn changed(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 fn array_cases() -> Vec<Case> {
     let f4 = |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
     let descr = |name: &str| format!("{{'descr': {name}, 'fortran_order': False, 'shape': (1,), }}\n");
+    let two = |from: usize, to: usize| {
+        let entry = |name: &str, from: usize, to: usize| {
+            format!("\"{name}\": {{\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [{from}, {to}]}}")
+        };
+        format!("{{{}, {}}}", entry("q", 0, 4), entry("k", from, to))
+    };
     let one = "{\"q\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4]}}";
     vec![
         ("empty.npy", vec![], &["the file is empty"]),
@@ -84,6 +90,15 @@ fn array_cases() -> Vec<Case> {
         ("empty.npz", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec(), &["holds no arrays"]),
         ("cut.npz", start("stored.npz", 300), &["not a valid npz file"]),
         ("bad_crc.npz:q", changed("stored.npz", |b| b[165] ^= 1), &["tensor \"q\"", "not a valid npz file"]),
+        (
+            "claim.npz:q",
+            changed("stored.npz", |b| {
+                // The size that the archive's list of entries gives for the first of them.
+                let entry = b.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+                b[entry + 25] += 1;
+            }),
+            &["tensor \"q\"", "152 packed bytes cannot unpack to 408"],
+        ),
         ("several.npz", start("stored.npz", 522), &["holds 2 arrays (q, mask); one is needed"]),
         ("unknown.npz:k", start("stored.npz", 522), &["there is no array \"k\"; found q, mask"]),
         ("short.safetensors", vec![1, 2, 3], &["truncated: the header needs 8 bytes"]),
@@ -94,9 +109,35 @@ fn array_cases() -> Vec<Case> {
         ("none.safetensors", safetensors("{}", &[]), &["holds no arrays"]),
         (
             "keys.safetensors",
-            safetensors("{\"q\": {}}", &[]),
+            safetensors("{\"q\": {\"data_offsets\": [0, 0]}}", &[]),
             &["tensor \"q\"", "the header has no \"dtype\""],
         ),
+        (
+            "offsets.safetensors",
+            safetensors("{\"q\": {}}", &[]),
+            &["tensor \"q\"", "the header has no \"data_offsets\""],
+        ),
+        (
+            "reversed.safetensors",
+            safetensors(&one.replace("[0, 4]", "[4, 0]"), &[0; 4]),
+            &["tensor \"q\"", "not a valid safetensors file: the data offsets 4 and 0 run backwards"],
+        ),
+        (
+            "twice.safetensors",
+            safetensors(&two(0, 4).replace("\"k\"", "\"q\""), &[0; 4]),
+            &["the name \"q\" occurs twice"],
+        ),
+        (
+            "overlap.safetensors:q",
+            safetensors(&two(2, 6), &[0; 6]),
+            &["tensor \"k\"", "starts at data offset 2; the one before it ends at 4"],
+        ),
+        (
+            "gap.safetensors:q",
+            safetensors(&two(8, 12), &[0; 12]),
+            &["tensor \"k\"", "starts at data offset 8; the one before it ends at 4"],
+        ),
+        ("trailing.safetensors", safetensors(one, &[0; 6]), &["2 bytes follow the array"]),
         (
             "dtype.safetensors",
             safetensors(&one.replace("F32", "F8_E4M3"), &[0; 4]),
@@ -163,6 +204,17 @@ fn table_cases() -> Vec<Case> {
             start("uncompressed.feather", 900),
             &["byte 576: truncated: a message's head needs 344 bytes"],
         ),
+        // Exactly before the only batch of rows: what is left is a whole stream of no rows.
+        (
+            "batch.feather",
+            start("uncompressed.feather", 576),
+            &["byte 576: truncated: the footer's closing mark needs 6 bytes, the file has 0"],
+        ),
+        (
+            "mark.feather",
+            changed("zstd.feather", |b| b.truncate(b.len() - 2)),
+            &["truncated: the footer's closing mark needs 6 bytes, the file has 4"],
+        ),
         ("feather1.feather", bytes("FEA1\0\0\0\0FEA1"), &["expected an arrow table", "something else"]),
         ("cut.arrow", start("stream.arrow", 100), &["truncated: a message's head"]),
         ("body.arrow", start("stream.arrow", 1490), &["truncated: a message's body"]),
@@ -170,6 +222,11 @@ fn table_cases() -> Vec<Case> {
             "cube.npy",
             npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1)}", &[0; 4]),
             &["shape (1, 1, 1) is no table"],
+        ),
+        (
+            "wide.npy",
+            npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 1000000000000)}", &[]),
+            &["found 1000000000000 columns; a table has at most 1048576"],
         ),
     ]
 }
@@ -274,6 +331,8 @@ fn unwritable_places_are_refused_and_nothing_changes() {
     fs::write(path("kept.npy"), b"precious").unwrap();
     fs::set_permissions(path("kept.npy"), fs::Permissions::from_mode(0o444)).unwrap();
     let cube = Tensor::new(vec![0.0; 8], &[2, 2, 2]).unwrap();
+    let wide = Tensor::new(Vec::<f64>::new(), &[0, 1 << 40]).unwrap();
+    let long = Tensor::new(Vec::<f64>::new(), &[1 << 40, 0]).unwrap();
     for (name, result, expected) in [
         ("folder.npy", write_tensor(path("folder.npy"), &tensor), "is a directory"),
         ("kept.npy", write_tensor(path("kept.npy"), &tensor), "cannot write: permission denied"),
@@ -284,6 +343,17 @@ fn unwritable_places_are_refused_and_nothing_changes() {
         ("x.tsv", write_tensor(path("x.tsv"), &tensor), "a tsv table cannot be written from named arrays"),
         ("x.npy", write_table(path("x.npy"), &table), "an npy array cannot be written from a table"),
         ("cube.csv", write_tensor(path("cube.csv"), &cube), "shape (2, 2, 2) is no table"),
+        (
+            "wide.csv",
+            write_tensor(path("wide.csv"), &wide),
+            "found 1099511627776 columns; a table has at most",
+        ),
+        ("long.csv", write_tensor(path("long.csv"), &long), "the table has no columns"),
+        (
+            "x.safetensors",
+            write_tensors(path("x.safetensors"), &[("__metadata__", &cube)]),
+            "the name \"__metadata__\" is reserved by the format",
+        ),
         ("x.npz", write_tensors(path("x.npz"), &[("a", &cube), ("a", &cube)]), "the name \"a\" occurs twice"),
     ] {
         check(name, &result.expect_err(name), &[expected]);

@@ -162,3 +162,24 @@ fn a_link_is_followed_and_permissions_stay() {
 fn a_special_file_is_written_directly() {
     write_bytes("/dev/null", b"gone").unwrap();
 }
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_opened_once() {
+    use std::sync::mpsc;
+    use std::time::Duration;
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in
+        [("x.npy", fs::read(crate::data("f32.npy")).unwrap()), ("x.csv", b"a\n1\n".to_vec())]
+    {
+        let path = directory.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let (send, receive) = mpsc::channel();
+        let reader = path.clone();
+        std::thread::spawn(move || send.send(read_table(&reader, &ReadOptions::default()).map(|t| t.rows())));
+        // Opening waits for the reader; a second opening on its side would wait for ever once this is written.
+        fs::write(&path, content).unwrap();
+        let rows = receive.recv_timeout(Duration::from_secs(60)).expect("the reader does not wait");
+        assert_eq!(rows.unwrap(), if name == "x.npy" { 2 } else { 1 });
+    }
+}

@@ -1,9 +1,10 @@
 //! What the examples show of attention: q (N × D), k (M × D), v (M × E).
 //!
 //! The steps come from the attention reference; each output row is formed once more as an explicit combination of
-//! value rows, by the linear reference: `oᵀ = Vᵀ a` is a weighted sum of the columns of `Vᵀ`.
+//! value rows, whose terms come from the linear reference: `oᵀ = Vᵀ a` is a weighted sum of the columns of `Vᵀ`. They
+//! are added in another order, so that the comparison can fail.
 
-use super::check_size;
+use super::{backwards, check_size};
 use crate::claim::{Measured, compare};
 use crate::{Array, Claim, Combination, Headline, LessonError, Picture, Step, Term, Working, hull};
 use spanwise_attention::reference::{Steps, attend, steps};
@@ -37,6 +38,8 @@ pub(super) struct Attention {
     steps: Steps,
     /// One per query.
     combinations: Vec<Combination>,
+    /// What attention says its output's dimensions are.
+    output_dims: Vec<usize>,
 }
 
 impl Attention {
@@ -45,14 +48,14 @@ impl Attention {
         let (n, m, e) = (problem.sizes().n, problem.sizes().m, problem.sizes().e);
         check_size("the weights", &[n, m])?;
         check_size("the explicit combinations", &[n, m, e])?;
-        let steps = steps(&problem);
+        let (steps, output_dims) = (steps(&problem), problem.output_dims());
         let combinations = steps
             .weights
             .chunks_exact(m)
             .enumerate()
             .map(|(i, weights)| explicit(row_name(names, i), weights, &v))
             .collect::<Result<_, LessonError>>()?;
-        Ok(Attention { names, q, k, v, steps, combinations })
+        Ok(Attention { names, q, k, v, steps, combinations, output_dims })
     }
 
     fn n(&self) -> usize {
@@ -234,9 +237,9 @@ impl Attention {
 
     pub(super) fn shape_follows_the_values(&self) -> Claim {
         let expected = [self.n(), self.e()];
-        let found = self.outputs();
-        let differing = found.dims().iter().zip(expected).filter(|&(&found, expected)| found != expected);
-        let differing = differing.count() as f64;
+        let found = &self.output_dims;
+        let differing = found.iter().zip(expected).filter(|&(&found, expected)| found != expected).count();
+        let differing = (differing + found.len().abs_diff(expected.len())) as f64;
         let statement = format!(
             "The output has one row per query and the width of the values: ({}, {}), whatever the width {} of \
              the keys.",
@@ -281,10 +284,11 @@ fn point_name(names: Names, i: usize) -> String {
 /// `Σ a[j]·v[j]`, every term kept: weights (M,), v (M × E).
 fn explicit(target: String, weights: &[f64], v: &Array) -> Result<Combination, LessonError> {
     let sum = combination(v.view().transposed(), View::new(weights, &[weights.len()])?)?;
-    let terms = (0..weights.len())
+    let terms: Vec<Term> = (0..weights.len())
         .map(|j| Term { coefficient: weights[j], vector: format!("v{j}"), value: sum.terms.col(j) })
         .collect();
-    Ok(Combination { target, terms, sum: sum.sum })
+    let sum = backwards(&terms, v.row_len());
+    Ok(Combination { target, terms, sum })
 }
 
 /// The rows in reverse order.

@@ -4,7 +4,7 @@ mod attention;
 mod span;
 mod transformer;
 
-use crate::{Array, Lesson, LessonError};
+use crate::{Array, Lesson, LessonError, Term};
 
 /// The largest array an example shows: every step is kept and written out.
 pub const LARGEST: usize = 1 << 16;
@@ -81,6 +81,14 @@ fn matrix(
             value: given.data()[at],
         }),
     }
+}
+
+/// The sum of `terms`, vectors of `len` entries, from the last to the first.
+///
+/// A product adds the same terms from the first on. In the same order both would round alike, and comparing them could
+/// not fail.
+fn backwards(terms: &[Term], len: usize) -> Vec<f64> {
+    (0..len).map(|c| terms.iter().rev().fold(0.0, |sum, term| sum + term.value[c])).collect()
 }
 
 /// Refuses arrays beyond what anyone reads.

@@ -1,7 +1,7 @@
 //! Example 66: `Xw` lies in the span of the columns of `X`, an attention output in the hull of the values.
 
 use super::attention::{Attention, Names};
-use super::{Entry, Inputs, check_size, matrix};
+use super::{Entry, Inputs, backwards, check_size, matrix};
 use crate::claim::{Measured, compare};
 use crate::{Array, Claim, Combination, Dot, Headline, Lesson, LessonError, Part, Step, Term, Working};
 use spanwise_linear::reference::{combination, product};
@@ -66,6 +66,11 @@ fn weights(given: Option<&Array>) -> Result<Array, LessonError> {
 
 /// `ŷ = Xw` by rows and by columns: x (n × p), w (p,).
 fn linear(x: &Array, w: &Array) -> Result<(Headline, Part), LessonError> {
+    if let ([rows, cols], [found]) = (x.dims(), w.dims())
+        && found != cols
+    {
+        return Err(LessonError::Weights { found: *found, rows: *rows, cols: *cols });
+    }
     let prediction = product(x.view(), w.view())?;
     let by_columns = combination(x.view(), w.view())?;
     check_size("the scaled columns", x.dims())?;
@@ -83,13 +88,14 @@ fn linear(x: &Array, w: &Array) -> Result<(Headline, Part), LessonError> {
             value: by_columns.terms.col(j),
         })
         .collect();
-    let columns = Combination { target: "ŷ".to_owned(), terms: terms.clone(), sum: by_columns.sum.clone() };
+    let sum = backwards(&terms, prediction.len());
+    let columns = Combination { target: "ŷ".to_owned(), terms: terms.clone(), sum: sum.clone() };
 
     // Each side adds p rounded products: an error of p·ε·Σ|terms| covers either.
     let p = terms.len();
     let measured = Measured::worst((0..prediction.len()).map(|i| {
         let absolute = by_columns.terms.row(i).iter().map(|term| term.abs()).sum();
-        compare(prediction[i], by_columns.sum[i], 2 * p, absolute)
+        compare(prediction[i], sum[i], 2 * p, absolute)
     }));
     let claim = Claim::new(
         "Both ways give the same ŷ, so ŷ is a weighted sum of the columns of X: it lies in their span.",
@@ -102,7 +108,7 @@ fn linear(x: &Array, w: &Array) -> Result<(Headline, Part), LessonError> {
         Step::given("X", "examples × features", x.clone()),
         Step::given("w", "weights", w.clone()),
         Step::made("ŷ", "Xw", "row by row", value.clone()).with(Working::Dots(dots)),
-        Step::made("ŷ", "Σ w[j]·X[:,j]", "column by column", Array::vector(by_columns.sum))
+        Step::made("ŷ", "Σ w[j]·X[:,j]", "column by column", Array::vector(sum))
             .with(Working::Combinations(vec![columns])),
     ];
     let headline = Headline { equation: "ŷ = Xw".to_owned(), value, combination: terms, remark: None };

@@ -15,8 +15,9 @@
 use super::svd::{Sketch, check_count, randomized};
 use super::{factored, fix_signs};
 use crate::check::{Argument, argument};
-use crate::dense::{self, Vectors, gram, leading_columns, load, load_rows, multiply, r_factor_of_rows};
+use crate::dense::{self, Vectors, leading_columns, load, load_rows, multiply, r_factor_of_rows};
 use crate::{Extent, LinearError};
+use spanwise_kernels::tall::{NoColumns, Tall, gram};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// How principal components are found.
@@ -223,12 +224,9 @@ fn by_covariance<T: Element>(x: &View<'_, T>, k: usize) -> Result<Option<Pca>, L
     let (n, p) = X.matrix(x)?;
     // Shifted by a mean of a few rows, one pass is enough and little cancels in the correction at the end.
     let shift = sampled_mean(x)?;
-    let (mut squares, sums) = gram(n, p, |first, tile| {
-        load_rows(X, x, first, tile)?;
-        subtract(tile, &shift);
-        Ok(())
-    })?;
-    let offset: Vec<f64> = sums.iter().map(|sum| sum / n as f64).collect();
+    let moments = gram(&Tall { x, y: &NoColumns(n), weights: None, shift: &shift });
+    let offset: Vec<f64> = moments.row(p)[..p].iter().map(|sum| sum / n as f64).collect();
+    let mut squares = Matrix::from_fn(p, p, |i, j| moments[(i, j)]);
     let before: f64 = (0..p).map(|i| squares[(i, i)]).sum();
     for i in 0..p {
         for j in 0..p {
@@ -261,7 +259,9 @@ fn by_inner_products<T: Element>(x: &View<'_, T>, k: usize) -> Result<Option<Pca
     let mut centred = load(X, x)?;
     centre(&mut centred, &mean);
     let columns = centred.view().transposed();
-    let (inner, _) = gram(p, n, |first, tile| load_rows(X, &columns, first, tile))?;
+    let zeros = vec![0.0; n];
+    let products = gram(&Tall { x: &columns, y: &NoColumns(p), weights: None, shift: &zeros });
+    let inner = Matrix::from_fn(n, n, |i, j| products[(i, j)]);
     let total: f64 = (0..n).map(|i| inner[(i, i)]).sum();
     if !total.is_finite() {
         return Ok(None);

@@ -2,7 +2,6 @@
 //! bits do not depend on the number of threads.
 
 use super::{axpy, dot};
-use crate::LinearError;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -64,64 +63,6 @@ pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
-/// The rows of one work item and the sums they are added to.
-struct Moments {
-    /// `Σ xᵢxᵢᵀ` (p × p), lower triangle.
-    squares: Matrix,
-    /// `Σ xᵢ` (p).
-    sums: Vec<f64>,
-}
-
-/// `Σ xᵢxᵢᵀ` (p × p) and `Σ xᵢ` (p) over `rows` rows that `fill(first, tile)` writes, tile by tile.
-pub(crate) fn gram(
-    rows: usize,
-    cols: usize,
-    fill: impl Fn(usize, &mut [f64]) -> Result<(), LinearError> + Sync,
-) -> Result<(Matrix, Vec<f64>), LinearError> {
-    use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-    let groups = if cols > 256 { 4 } else { 16 };
-    let group = rows.div_ceil(groups).next_multiple_of(TILE).max(TILE);
-    let starts: Vec<usize> = (0..rows).step_by(group).collect();
-    let parts: Vec<Result<Moments, LinearError>> = starts
-        .par_iter()
-        .map(|&start| {
-            let mut part = Moments { squares: Matrix::zeros(cols, cols), sums: vec![0.0; cols] };
-            let mut tile = vec![0.0; TILE * cols];
-            for first in (start..rows.min(start + group)).step_by(TILE) {
-                let count = TILE.min(rows - first);
-                let tile = &mut tile[..count * cols];
-                fill(first, tile)?;
-                tile.chunks_exact(cols.max(1)).for_each(|row| axpy(&mut part.sums, 1.0, row));
-                let x = MatRef::from_row_major_slice(tile, count, cols);
-                matmul(
-                    MatMut::from_row_major_slice_mut(part.squares.as_mut_slice(), cols, cols),
-                    BlockStructure::TriangularLower,
-                    Accum::Add,
-                    x.transpose(),
-                    BlockStructure::Rectangular,
-                    x,
-                    BlockStructure::Rectangular,
-                    1.0,
-                    Par::Seq,
-                );
-            }
-            Ok(part)
-        })
-        .collect();
-    let mut total = Moments { squares: Matrix::zeros(cols, cols), sums: vec![0.0; cols] };
-    for part in parts {
-        let part = part?;
-        axpy(total.squares.as_mut_slice(), 1.0, part.squares.as_slice());
-        axpy(&mut total.sums, 1.0, &part.sums);
-    }
-    for i in 0..cols {
-        for j in 0..i {
-            total.squares[(j, i)] = total.squares[(i, j)];
-        }
-    }
-    Ok((total.squares, total.sums))
-}
-
 /// `A (m × n) · x (n)`.
 pub(crate) fn times(a: &Matrix, x: &[f64]) -> Vec<f64> {
     (0..a.rows()).map(|i| dot(a.row(i), x)).collect()
@@ -152,13 +93,6 @@ mod tests {
             // Small integers: every order of summation is exact.
             assert_eq!(multiply(&a, &b), plain(&a, &b));
             assert_eq!(multiply_transposed(&a.transposed(), &b), plain(&a, &b));
-            let copy = |first: usize, tile: &mut [f64]| {
-                tile.copy_from_slice(&a.as_slice()[first * k..][..tile.len()]);
-                Ok(())
-            };
-            let (squares, sums) = gram(m, k, copy).unwrap();
-            assert_eq!(squares, plain(&a.transposed(), &a));
-            assert_eq!(sums, transposed_times(&a, &vec![1.0; m]));
         }
     }
 

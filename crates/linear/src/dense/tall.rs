@@ -6,13 +6,22 @@
 //! Q = diag(Q₁, Q₂, …) Q'
 //! ```
 //!
-//! As stable as one long Householder factorisation, and the tiles' boundaries depend on the shape alone.
+//! As stable as one long Householder factorisation, and the tiles' boundaries depend on the shape alone. Where only R is
+//! wanted and no square leaves the range of f64, the loops of `spanwise_kernels::tall` do the same faster. They put a column of
+//! ones first:
+//!
+//! ```text
+//! [1, X] = Q [ρ rᵀ; 0 S]   hence   XᵀX = rrᵀ + SᵀS = [r; S]ᵀ[r; S]:   R of X is the R of that small stack
+//! ```
 
-use super::{Reflectors, load_rows, multiply};
+use super::{Packed, Reflectors, load_rows, multiply};
 use crate::LinearError;
 use crate::check::Argument;
 use rayon::prelude::*;
+use spanwise_kernels::tall::{NoColumns, Tall, triangle};
 use spanwise_kernels::{Element, Matrix, View};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Rows of one tile: long enough that stacking the factors at least quarters the rows.
 fn tile_rows(cols: usize) -> usize {
@@ -63,6 +72,52 @@ pub(crate) fn r_factor_of_rows(
     rows: usize,
     cols: usize,
     fill: impl Fn(usize, &mut [f64]) -> Result<(), LinearError> + Sync,
+) -> Result<Matrix, LinearError> {
+    if rows > tile_rows(cols)
+        && cols > 0
+        && let Some(r) = by_triangle(rows, cols, &fill)?
+    {
+        return Ok(r);
+    }
+    by_tiles(rows, cols, &fill)
+}
+
+/// By the loops over tall tables; `None` where a column's squares may have left the range of f64.
+fn by_triangle(
+    rows: usize,
+    cols: usize,
+    fill: &(impl Fn(usize, &mut [f64]) -> Result<(), LinearError> + Sync),
+) -> Result<Option<Matrix>, LinearError> {
+    // A row source has no way to fail: the error of the first row that has one is kept here.
+    let failed: Mutex<Option<(usize, LinearError)>> = Mutex::new(None);
+    let pack = |range: Range<usize>, tile: &mut [f64]| {
+        if let Err(error) = fill(range.start, tile) {
+            tile.fill(0.0);
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if failed.as_ref().is_none_or(|(first, _)| range.start < *first) {
+                *failed = Some((range.start, error));
+            }
+        }
+    };
+    let (x, shift) = (Packed { rows, cols, pack }, vec![0.0; cols]);
+    let found = triangle(&Tall { x: &x, y: &NoColumns(rows), weights: None, shift: &shift });
+    if let Some((_, error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let stack = Matrix::from_fn(cols + 1, cols, |i, j| if i <= j + 1 { found.at(i, j + 1) } else { 0.0 });
+    let safe = (0..cols).all(|j| {
+        let size = (0..=j + 1).fold(0.0_f64, |most, i| most.max(stack[(i, j)].abs()));
+        // NaN is not.
+        (1e-140..1e140).contains(&size) && (0..=j + 1).all(|i| stack[(i, j)].is_finite())
+    });
+    Ok(safe.then(|| Reflectors::of_rows(stack.as_slice(), cols).r()))
+}
+
+/// Tile by tile, at any scale.
+fn by_tiles(
+    rows: usize,
+    cols: usize,
+    fill: &(impl Fn(usize, &mut [f64]) -> Result<(), LinearError> + Sync),
 ) -> Result<Matrix, LinearError> {
     let tile = tile_rows(cols);
     let starts: Vec<usize> = (0..rows).step_by(tile).collect();
@@ -117,6 +172,40 @@ mod tests {
                 assert!((a.abs() - b.abs()).abs() < 1e-10, "{a} {b}");
             }
         }
+    }
+
+    #[test]
+    fn both_ways_to_the_factor_agree_and_extreme_scales_take_the_slow_one() {
+        let x = Matrix::from_fn(5000, 4, |i, j| ((i + 1) as f64 * (j as f64 + 0.3)).sin() + j as f64);
+        let copy = |scale: f64| {
+            let x = &x;
+            move |first: usize, tile: &mut [f64]| {
+                let from = &x.as_slice()[first * 4..][..tile.len()];
+                tile.iter_mut().zip(from).for_each(|(to, from)| *to = scale * from);
+                Ok(())
+            }
+        };
+        let fast = by_triangle(5000, 4, &copy(1.0)).unwrap().unwrap();
+        let slow = by_tiles(5000, 4, &copy(1.0)).unwrap();
+        for (a, b) in fast.as_slice().iter().zip(slow.as_slice()) {
+            assert!((a.abs() - b.abs()).abs() < 1e-11, "{a} {b}");
+        }
+        for scale in [0.0, 1e-200, 1e200] {
+            assert!(by_triangle(5000, 4, &copy(scale)).unwrap().is_none());
+            let r = r_factor_of_rows(5000, 4, copy(scale)).unwrap();
+            assert!(
+                (r[(0, 0)].abs() - scale * slow[(0, 0)].abs()).abs() <= 1e-13 * scale * slow[(0, 0)].abs()
+            );
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_first_bad_row_is_the_one_reported() {
+        let mut x = Matrix::from_fn(20_000, 3, |i, j| (i * 3 + j) as f64);
+        x[(15_000, 2)] = f64::NAN;
+        x[(9_000, 1)] = f64::INFINITY;
+        let error = r_factor(argument("test", "X"), &x.view()).unwrap_err();
+        assert!(matches!(error, LinearError::NotFinite { row: 9_000, column: 1, .. }), "{error}");
     }
 
     #[test]

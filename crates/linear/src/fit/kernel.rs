@@ -3,10 +3,9 @@
 //! Squared distances come from products, `‖x‖² + ‖z‖² − 2·x·z`, of rows shifted near their mean, so that a common
 //! offset costs no digits.
 
-use super::checks;
 use super::passes::{self, TILE};
 use crate::LinearError;
-use crate::check::argument;
+use crate::check::{self, argument};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
@@ -106,13 +105,13 @@ pub(crate) fn resolve<T: Element>(kernel: Kernel, x: &View<'_, T>) -> Result<(Ke
     match kernel {
         Kernel::Rbf { gamma } => {
             let gamma = gamma.unwrap_or_else(|| 1.0 / (cols * variance(x)));
-            checks::positive(OPERATION, "gamma", gamma)?;
+            check::positive(OPERATION, "gamma", gamma)?;
             Ok((Kernel::Rbf { gamma: Some(gamma) }, gamma))
         }
         Kernel::Polynomial { degree, gamma, constant } => {
             let gamma = gamma.unwrap_or(1.0 / cols);
-            checks::positive(OPERATION, "gamma", gamma)?;
-            checks::not_negative(OPERATION, "constant", constant)?;
+            check::positive(OPERATION, "gamma", gamma)?;
+            check::not_negative(OPERATION, "constant", constant)?;
             let fits = (1..=100).contains(&degree);
             argument(OPERATION, "degree").in_range(f64::from(degree), fits, "from 1 to 100")?;
             Ok((Kernel::Polynomial { degree, gamma: Some(gamma), constant }, gamma))

@@ -15,9 +15,9 @@
 use super::factor::{Cholesky, cholesky_with_jitter};
 use super::kernel::{Kernel, Resolved, resolve};
 use super::seeded::Seeded;
-use super::{checks, factor, passes};
+use super::{factor, passes};
 use crate::LinearError;
-use crate::check::argument;
+use crate::check::{self, argument};
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
 use std::ops::Range;
@@ -106,9 +106,9 @@ pub struct KernelRidgeFit {
 impl KernelRidge {
     /// Fits `x` (n × p) to `y` (n).
     pub fn fit<T: Element>(&self, x: View<'_, T>, y: &[f64]) -> Result<KernelRidgeFit, LinearError> {
-        checks::not_negative(OPERATION, "alpha", self.alpha)?;
-        let (n, p) = checks::features(OPERATION, &x)?;
-        checks::target(OPERATION, y, n)?;
+        check::not_negative(OPERATION, "alpha", self.alpha)?;
+        let (n, p) = check::features(OPERATION, &x)?;
+        check::target(OPERATION, y, n)?;
         argument(OPERATION, "X").finite(&x)?;
         let (kernel, gamma) = resolve(self.kernel, &x)?;
         let count = match self.landmarks {
@@ -241,7 +241,7 @@ fn drawn(n: usize, count: usize, seed: u64) -> Vec<usize> {
 impl KernelRidgeFit {
     /// `f(x)` (n) for `x` (n × p).
     pub fn predict<T: Element>(&self, x: View<'_, T>) -> Result<Vec<f64>, LinearError> {
-        checks::same_columns(&x, self.landmarks.cols())?;
+        check::same_columns(&x, self.landmarks.cols())?;
         let gamma = match self.kernel {
             Kernel::Rbf { gamma } | Kernel::Polynomial { gamma, .. } => gamma.unwrap_or(1.0),
         };

@@ -5,10 +5,10 @@
 
 use super::logistic_fit::{LogisticFit, finished};
 use super::newton::{Limits, Minimum, SUSPICIOUS, lbfgs, newton, newton_from};
+use super::passes;
 use super::separation::{self, Separation};
 use super::softmax::{Problem, contrasts};
-use super::{checks, passes};
-use crate::check::argument;
+use crate::check::{self, argument};
 use crate::{Extent, LinearError};
 use spanwise_kernels::{Element, View};
 
@@ -113,11 +113,11 @@ impl Logistic {
         y: &[L],
         weights: Option<&[f64]>,
     ) -> Result<LogisticFit<L>, LinearError> {
-        checks::not_negative(OPERATION, "penalty", self.penalty)?;
-        checks::positive(OPERATION, "tolerance", self.tolerance)?;
-        let (rows, cols) = checks::features(OPERATION, &x)?;
+        check::not_negative(OPERATION, "penalty", self.penalty)?;
+        check::positive(OPERATION, "tolerance", self.tolerance)?;
+        let (rows, cols) = check::features(OPERATION, &x)?;
         argument(OPERATION, "y").fits(Extent::Length(y.len()), "X", Extent::Rows(rows))?;
-        let total = checks::weights(OPERATION, weights, rows)?;
+        let total = check::weights(OPERATION, weights, rows)?;
         let (classes, labels) = classes_of(y, weights)?;
         let shift = if self.intercept { passes::near_mean(&x, weights) } else { vec![0.0; cols] };
         let contrasts = contrasts(classes.len());
@@ -134,7 +134,7 @@ impl Logistic {
         let (minimum, separation) = self.minimise(&problem);
         let finite = minimum.at.loss.is_finite() && minimum.at.gradient.iter().all(|g| g.is_finite());
         if !finite {
-            return Err(checks::blame(OPERATION, &x));
+            return Err(check::blame(OPERATION, &x));
         }
         Ok(finished(&problem, classes, &minimum, separation))
     }

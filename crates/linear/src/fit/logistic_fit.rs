@@ -3,8 +3,9 @@
 use super::newton::Minimum;
 use super::separation::{Separation, by_class};
 use super::softmax::Problem;
-use super::{Normal, checks, passes};
+use super::{Normal, passes};
 use crate::LinearError;
+use crate::check;
 use spanwise_kernels::{Element, Matrix, View};
 
 /// A fitted logistic or softmax regression.
@@ -122,7 +123,7 @@ fn null_deviance<T: Element>(problem: &Problem<'_, T>) -> f64 {
 impl<L: Clone> LogisticFit<L> {
     /// Log-odds of the second class (n × 1), or scores of each class (n × K).
     pub fn decision<T: Element>(&self, x: View<'_, T>) -> Result<Matrix, LinearError> {
-        checks::same_columns(&x, self.coefficients.cols())?;
+        check::same_columns(&x, self.coefficients.cols())?;
         Ok(passes::times(&x, &self.coefficients, &self.intercepts))
     }
 

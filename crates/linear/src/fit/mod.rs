@@ -1,15 +1,17 @@
-//! Fits beyond plain least squares: ridge, logistic and softmax, constrained least squares, polynomial and kernel
+//! Fits: least squares, ridge, logistic and softmax, constrained least squares, polynomial and kernel
 //! features, and the distributions their tests are read from.
 //!
 //! Settings and fitted models are different types, so predicting before fitting does not compile. Results are plain
 //! public fields.
 
 mod active_set;
-mod checks;
+mod block;
 mod distributions;
 mod factor;
 mod kernel;
 mod kernel_ridge;
+pub mod least_squares;
+mod log_odds;
 mod logistic;
 mod logistic_fit;
 mod moments;
@@ -29,6 +31,8 @@ mod tridiagonal;
 pub use distributions::{ChiSquared, Distribution, FisherF, Normal, StudentT};
 pub use kernel::Kernel;
 pub use kernel_ridge::{KernelRidge, KernelRidgeFit, Landmarks};
+#[doc(inline)]
+pub use least_squares::{Deficiency, LeastSquares, LinearFit};
 pub use logistic::{Logistic, Optimiser};
 pub use logistic_fit::{Convergence, LogisticFit};
 pub use moments::Method as RidgeMethod;

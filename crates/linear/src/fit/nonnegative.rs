@@ -8,8 +8,9 @@
 use super::active_set::{Columns, Optimum, minimise};
 use super::factor::Cholesky;
 use super::moments::{Data, Moments};
-use super::{checks, passes};
+use super::passes;
 use crate::LinearError;
+use crate::check;
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
 
@@ -155,13 +156,13 @@ fn fit<T: Element>(
     intercept: bool,
     unit_sum: bool,
 ) -> Result<ConstrainedFit, LinearError> {
-    let (rows, _) = checks::features(operation, &x)?;
-    checks::target(operation, y, rows)?;
-    let total = checks::weights(operation, weights, rows)?;
+    let (rows, _) = check::features(operation, &x)?;
+    check::target(operation, y, rows)?;
+    let total = check::weights(operation, weights, rows)?;
     let data = Data { x, y, weights, total, intercept };
     let moments = Moments::primal(&data);
     if !moments.finite() {
-        return Err(checks::blame_either(operation, &x, y));
+        return Err(check::blame_either(operation, &x, y));
     }
     let noise = 1e-13 * moments.y_square.sqrt().max(largest_length(&moments, unit_sum));
     let mut optimum = minimise(&FromMoments(&moments), unit_sum, noise);
@@ -253,7 +254,7 @@ fn certify<T: Element>(
 impl ConstrainedFit {
     /// `b + X·w` (n) for `x` (n × p).
     pub fn predict<T: Element>(&self, x: View<'_, T>) -> Result<Vec<f64>, LinearError> {
-        checks::same_columns(&x, self.coefficients.len())?;
+        check::same_columns(&x, self.coefficients.len())?;
         let row = Matrix::from_fn(1, self.coefficients.len(), |_, j| self.coefficients[j]);
         Ok(passes::times(&x, &row, &[self.intercept]).as_slice().to_vec())
     }

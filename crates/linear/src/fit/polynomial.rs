@@ -10,9 +10,8 @@
 //! and the running product is kept as a sum of two floats, so that only the final rounding is left. Rounding at each
 //! step would be the largest error in a fit of high degree: there the data are the powers.
 
-use super::checks;
 use crate::LinearError;
-use crate::check::argument;
+use crate::check::{self, argument};
 use rayon::prelude::*;
 use spanwise_kernels::{Element, Matrix, View};
 
@@ -156,8 +155,8 @@ impl PolynomialFeatures {
 
     /// The features of `x` (n × p), one row per row (n × features).
     pub fn transform<T: Element>(&self, x: View<'_, T>) -> Result<Matrix, LinearError> {
-        let (rows, _) = checks::features(OPERATION, &x)?;
-        checks::same_columns(&x, self.columns)?;
+        let (rows, _) = check::features(OPERATION, &x)?;
+        check::same_columns(&x, self.columns)?;
         let width = self.len();
         let mut out = Matrix::zeros(rows, width);
         out.as_mut_slice().par_chunks_mut(width).enumerate().for_each(|(i, out)| {
@@ -165,7 +164,7 @@ impl PolynomialFeatures {
             super::passes::load(&x, i..i + 1, self.columns, &mut row);
             self.fill(&row, out);
         });
-        if out.as_slice().iter().all(|v| v.is_finite()) { Ok(out) } else { Err(checks::blame(OPERATION, &x)) }
+        if out.as_slice().iter().all(|v| v.is_finite()) { Ok(out) } else { Err(check::blame(OPERATION, &x)) }
     }
 
     fn fill(&self, row: &[f64], out: &mut [f64]) {
@@ -210,12 +209,14 @@ mod tests {
                 }
             }
         }
-        let error = Polynomial::new(5).of_columns(1000).unwrap_err().to_string();
+        let error = Polynomial::new(5).of_columns(1000).unwrap_err();
         assert!(
-            error.starts_with("polynomial features: degree 5 of 1000 columns gives 8459043543950 features"),
+            error
+                .to_string()
+                .starts_with("polynomial features: degree 5 of 1000 columns gives 8459043543950 features"),
             "{error}"
         );
-        assert!(error.contains("\nhint: "), "{error}");
+        assert!(error.hint().is_some(), "{error}");
         assert_eq!(Polynomial::new(usize::MAX).count(1 << 40), usize::MAX);
         assert_eq!(Polynomial::interactions(usize::MAX).count(1 << 40), usize::MAX);
         assert_eq!(Polynomial::new(usize::MAX).count(1), usize::MAX);

@@ -4,8 +4,9 @@
 //! is a small symmetric system (see `moments` for the algebra, `ridge_path` for many `alpha` at once).
 
 use super::moments::{Data, Method, Moments, Solution};
-use super::{checks, passes};
+use super::passes;
 use crate::LinearError;
+use crate::check;
 use crate::fit::factor::{Cholesky, diagonal};
 use spanwise_kernels::{Element, Matrix, View};
 
@@ -91,7 +92,7 @@ impl Ridge {
         y: &[f64],
         weights: Option<&[f64]>,
     ) -> Result<RidgeFit, LinearError> {
-        checks::not_negative(OPERATION, "alpha", self.alpha)?;
+        check::not_negative(OPERATION, "alpha", self.alpha)?;
         let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
         let solution = moments.solve(&data, self.alpha);
         let trace = (moments.square.nrows() <= CHEAP_TRACE && solution.method != Method::Singular)
@@ -119,13 +120,13 @@ pub(crate) fn prepared<'a, T: Element>(
     weights: Option<&'a [f64]>,
     intercept: bool,
 ) -> Result<(Data<'a, T>, Moments), LinearError> {
-    let (rows, _) = checks::features(operation, &x)?;
-    checks::target(operation, y, rows)?;
-    let total = checks::weights(operation, weights, rows)?;
+    let (rows, _) = check::features(operation, &x)?;
+    check::target(operation, y, rows)?;
+    let total = check::weights(operation, weights, rows)?;
     let data = Data { x, y, weights, total, intercept };
     let moments = Moments::new(&data);
     if !moments.finite() {
-        return Err(checks::blame_either(operation, &x, y));
+        return Err(check::blame_either(operation, &x, y));
     }
     Ok((data, moments))
 }
@@ -147,7 +148,7 @@ pub(crate) fn finished(moments: &Moments, alpha: f64, solution: Solution, freedo
 impl RidgeFit {
     /// `b + X·w` (n) for `x` (n × p).
     pub fn predict<T: Element>(&self, x: View<'_, T>) -> Result<Vec<f64>, LinearError> {
-        checks::same_columns(&x, self.coefficients.len())?;
+        check::same_columns(&x, self.coefficients.len())?;
         let p = self.coefficients.len();
         let row = Matrix::from_fn(1, p, |_, j| self.coefficients[j]);
         Ok(passes::times(&x, &row, &[self.intercept]).as_slice().to_vec())

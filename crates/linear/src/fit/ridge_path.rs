@@ -16,9 +16,9 @@ use super::moments::{Data, Method, Moments, Solution};
 use super::ridge::{RidgeFit, finished, prepared};
 use super::seeded::Seeded;
 use super::tridiagonal::Tridiagonal;
-use super::{checks, factor, passes};
+use super::{factor, passes};
 use crate::LinearError;
-use crate::check::argument;
+use crate::check::{self, argument};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use spanwise_kernels::{Element, View};
@@ -70,8 +70,8 @@ impl RidgePath {
 
     /// `count` penalties from `lowest` to `highest`, evenly on a logarithmic scale.
     pub fn logarithmic(lowest: f64, highest: f64, count: usize) -> Result<Self, LinearError> {
-        checks::positive(OPERATION, "lowest", lowest)?;
-        checks::positive(OPERATION, "highest", highest)?;
+        check::positive(OPERATION, "lowest", lowest)?;
+        check::positive(OPERATION, "highest", highest)?;
         let step = (highest / lowest).ln() / count.saturating_sub(1).max(1) as f64;
         let alphas = (0..count)
             .map(|i| if i + 1 == count && i > 0 { highest } else { lowest * (step * i as f64).exp() });
@@ -81,7 +81,7 @@ impl RidgePath {
     fn check(&self) -> Result<(), LinearError> {
         let count = self.alphas.len();
         argument(OPERATION, "alphas").in_range(count as f64, count > 0, "at least one penalty")?;
-        self.alphas.iter().try_for_each(|&alpha| checks::not_negative(OPERATION, "alphas", alpha))
+        self.alphas.iter().try_for_each(|&alpha| check::not_negative(OPERATION, "alphas", alpha))
     }
 
     /// One fit per penalty, in the order given.

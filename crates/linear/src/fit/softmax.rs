@@ -20,7 +20,9 @@
 //! K(K−1)/2 Gram matrices, all with weights ≥ 0; one for two classes (whose losses have a short form of their own). `1 − p_y` is the sum of the *other*
 //! probabilities, so a confident row loses no digits.
 
-use super::passes::{self, Block, TILE};
+use super::block::Block;
+use super::log_odds::LogOdds;
+use super::passes;
 use faer::Mat;
 use rayon::prelude::*;
 use spanwise_kernels::{Element, Matrix, View};
@@ -140,7 +142,8 @@ impl<T: Element> Problem<'_, T> {
 
     /// Loss, gradient and, where asked for, the Hessian at `a`; on part of the rows the penalty shrinks with them.
     pub(crate) fn evaluate(&self, a: &[f64], request: Request) -> Evaluation {
-        let tiles: Vec<usize> = (0..self.labels.len().div_ceil(TILE)).step_by(request.every).collect();
+        let block = Block::most_rows(self.width());
+        let tiles: Vec<usize> = (0..self.labels.len().div_ceil(block)).step_by(request.every).collect();
         // As everywhere: groups at fixed boundaries, each summed in order, then added in order.
         let per_group = tiles.len().div_ceil(32).max(1);
         let groups: Vec<Sums> =
@@ -173,26 +176,29 @@ impl<T: Element> Problem<'_, T> {
 
     fn sum_tiles(&self, a: &[f64], tiles: &[usize], hessian: bool) -> Sums {
         let (width, classes, contrasts) = (self.width(), self.classes(), self.contrasts.cols());
+        let (n, most) = (self.labels.len(), Block::most_rows(width));
         let mut sums = self.no_sums(hessian);
         let mut block = Block::new(width);
-        // (K−1) × TILE products, then residuals; K × TILE probabilities; TILE weights of one pair.
-        let mut products = vec![0.0; contrasts * TILE];
-        let mut probabilities = vec![0.0; classes * TILE];
-        let mut pair_weights = [0.0; TILE];
+        // For the t rows of a tile: (K−1) × t products, then residuals; K × t probabilities; t weights of one pair.
+        let mut products = vec![0.0; contrasts * most];
+        let mut probabilities = vec![0.0; classes * most];
+        let mut pair_weights = vec![0.0; most];
         for &index in tiles {
-            let rows = index * TILE..((index + 1) * TILE).min(self.labels.len());
+            let rows = index * most..((index + 1) * most).min(n);
             let t = rows.len();
+            let (products, probabilities) =
+                (&mut products[..contrasts * t], &mut probabilities[..classes * t]);
             block.read(&self.x, rows.clone(), &self.shift);
-            for (r, products) in products.chunks_exact_mut(TILE).enumerate() {
-                block.times(&a[r * width..(r + 1) * width], &mut products[..t]);
+            for (r, products) in products.chunks_exact_mut(t).enumerate() {
+                block.times(&a[r * width..(r + 1) * width], products);
             }
-            self.sum_losses(rows.clone(), &mut products, &mut probabilities, &mut sums);
-            for (r, residuals) in products.chunks_exact(TILE).enumerate() {
-                block.add_transposed_times(&residuals[..t], &mut sums.gradient[r * width..(r + 1) * width]);
+            self.sum_losses(rows.clone(), products, probabilities, &mut sums);
+            for (r, residuals) in products.chunks_exact(t).enumerate() {
+                block.add_transposed_times(residuals, &mut sums.gradient[r * width..(r + 1) * width]);
             }
             let pairs = (0..classes).flat_map(|k| (k + 1..classes).map(move |l| (k, l)));
             for (gram, (k, l)) in sums.grams.iter_mut().zip(pairs) {
-                let both = probabilities[k * TILE..].iter().zip(&probabilities[l * TILE..]);
+                let both = probabilities[k * t..].iter().zip(&probabilities[l * t..]);
                 for ((weight, row), (p, q)) in pair_weights.iter_mut().zip(rows.clone()).zip(both) {
                     *weight = self.weight(row) * p * q;
                 }
@@ -210,7 +216,7 @@ impl<T: Element> Problem<'_, T> {
         probabilities: &mut [f64],
         sums: &mut Sums,
     ) {
-        let (classes, contrasts) = (self.classes(), self.contrasts.cols());
+        let (classes, contrasts, t) = (self.classes(), self.contrasts.cols(), rows.len());
         if classes == 2 {
             return self.sum_log_odds(rows, products, probabilities, sums);
         }
@@ -219,7 +225,7 @@ impl<T: Element> Problem<'_, T> {
         for (i, row) in rows.enumerate() {
             let (label, weight) = (self.labels[row], self.weight(row));
             for (r, product) in row_products.iter_mut().enumerate() {
-                *product = products[r * TILE + i];
+                *product = products[r * t + i];
             }
             self.scores(&row_products, &mut p);
             if weight > 0.0 {
@@ -231,19 +237,18 @@ impl<T: Element> Problem<'_, T> {
             sums.loss += weight * loss;
             sums.weight += weight;
             for (k, p) in p.iter().enumerate() {
-                probabilities[k * TILE + i] = *p;
+                probabilities[k * t + i] = *p;
             }
             // From here on `p` is the residual in the scores.
             p[label] = -others;
             for r in 0..contrasts {
                 let residual: f64 = p.iter().enumerate().map(|(k, p)| p * self.contrasts[(k, r)]).sum();
-                products[r * TILE + i] = weight * residual;
+                products[r * t + i] = weight * residual;
             }
         }
     }
 
-    /// The same for two classes, where the product is the log-odds `s` and one exponential is all: with `e = e^{−|s|}`
-    /// the less likely class has probability `e/(1+e)`.
+    /// The same for two classes, where the product is the log-odds of the second.
     fn sum_log_odds(
         &self,
         rows: Range<usize>,
@@ -251,22 +256,21 @@ impl<T: Element> Problem<'_, T> {
         probabilities: &mut [f64],
         sums: &mut Sums,
     ) {
-        let (first, second) = probabilities.split_at_mut(TILE);
-        let out = products.iter_mut().zip(first.iter_mut().zip(second));
-        for (row, (product, (first, second))) in rows.zip(out) {
+        let (first, second) = probabilities.split_at_mut(rows.len());
+        let mut losses = vec![0.0; rows.len()];
+        LogOdds { scores: products, first, second, losses: &mut losses }.compute();
+        let out = products.iter_mut().zip(first.iter().zip(&*second)).zip(&losses);
+        for (row, ((product, (first, second)), loss)) in rows.zip(out) {
             let (score, is_second, weight) = (*product, self.labels[row] == 1, self.weight(row));
-            let e = (-score.abs()).exp();
-            let (less, more) = (e / (1.0 + e), 1.0 / (1.0 + e));
-            (*first, *second) = if score > 0.0 { (less, more) } else { (more, less) };
             let right_side = if is_second { score > 0.0 } else { score < 0.0 };
             let against = if right_side { 0.0 } else { score.abs() };
             if weight > 0.0 {
                 sums.spread = sums.spread.max(score.abs());
                 sums.separates &= right_side;
             }
-            sums.loss += weight * (e.ln_1p() + against);
+            sums.loss += weight * (loss + against);
             sums.weight += weight;
-            *product = weight * if is_second { -*first } else { *second };
+            *product = weight * if is_second { -first } else { *second };
         }
     }
 
@@ -282,8 +286,7 @@ impl<T: Element> Problem<'_, T> {
         let hessian = request.hessian.then(|| {
             let mut hessian = Mat::zeros(contrasts * width, contrasts * width);
             let pairs = (0..classes).flat_map(|k| (k + 1..classes).map(move |l| (k, l)));
-            for (gram, (k, l)) in sums.grams.iter_mut().zip(pairs) {
-                passes::mirror(gram.as_mut());
+            for (gram, (k, l)) in sums.grams.iter().zip(pairs) {
                 let difference = |r: usize| self.contrasts[(k, r)] - self.contrasts[(l, r)];
                 for r in 0..contrasts {
                     for s in 0..contrasts {
@@ -291,7 +294,7 @@ impl<T: Element> Problem<'_, T> {
                         if factor != 0.0 {
                             let mut block =
                                 hessian.as_mut().submatrix_mut(r * width, s * width, width, width);
-                            block += faer::Scale(factor) * &*gram;
+                            block += faer::Scale(factor) * gram;
                         }
                     }
                 }

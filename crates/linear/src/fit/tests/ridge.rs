@@ -283,7 +283,7 @@ fn bad_input_is_an_error_that_names_it() {
     assert!(message(Ridge::default().fit(x, &[1e200, 2.0])).contains("numbers of `y` are too large"));
     for (weights, part) in [
         (&[1.0, -2.0][..], "`weights` holds -2 at row 1"),
-        (&[0.0, 0.0][..], "`weights` is 0; expected a finite sum above 0"),
+        (&[0.0, 0.0][..], "`sum of weights` is 0; expected a finite number above 0"),
         (&[1.0][..], "`weights` has length 1"),
         (&[1.0, f64::NAN][..], "`weights` holds NaN at row 1"),
     ] {

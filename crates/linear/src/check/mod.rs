@@ -1,5 +1,13 @@
 //! Shapes and values are checked here, once, before any arithmetic.
 
+mod regression;
+mod rows;
+
+pub(crate) use regression::{
+    blame, blame_either, features, not_negative, positive, same_columns, target, weights,
+};
+pub(crate) use rows::{finite_rows, table, weights_or_none};
+
 use crate::{Extent, LinearError};
 use spanwise_kernels::{Element, View};
 

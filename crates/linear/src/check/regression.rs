@@ -1,6 +1,6 @@
 //! What every fit asks of its input, before any arithmetic.
 
-use crate::check::argument;
+use super::{argument, weights_or_none};
 use crate::{Extent, LinearError};
 use spanwise_kernels::{Element, View};
 
@@ -33,18 +33,13 @@ pub(crate) fn weights(
     rows: usize,
 ) -> Result<f64, LinearError> {
     let Some(weights) = weights else { return Ok(rows as f64) };
-    let name = argument(operation, "weights");
-    name.fits(Extent::Length(weights.len()), "X", Extent::Rows(rows))?;
-    for (row, &value) in weights.iter().enumerate() {
-        if !value.is_finite() {
-            return Err(name.not_finite(row, 0, value));
-        }
-        if value < 0.0 {
-            return Err(LinearError::NegativeWeight { operation, row, value });
-        }
-    }
+    weights_or_none(operation, weights, rows)?;
     let total: f64 = weights.iter().sum();
-    name.in_range(total, total > 0.0 && total.is_finite(), "a finite sum above 0")?;
+    argument(operation, "sum of weights").in_range(
+        total,
+        total > 0.0 && total.is_finite(),
+        "a finite number above 0",
+    )?;
     Ok(total)
 }
 

@@ -1,0 +1,64 @@
+//! Few queries, many keys: as fast as memory can be read.
+//!
+//! Each group of heads is cut into runs of keys at boundaries that depend on the shape alone, the runs are computed by
+//! whoever is free, and put together in their order.
+
+use super::plan::{Item, Layout};
+use crate::{Problem, Sizes};
+use rayon::prelude::*;
+use spanwise_kernels::attention::{Rowwise, Run, Scratch, Span, Storage};
+use spanwise_kernels::simd::{Isa, Real};
+
+/// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
+const FEW_ROWS: usize = 4;
+/// Runs of keys to a group, at most.
+const MOST_RUNS: usize = 8;
+/// A run has at least about so many keys.
+const KEYS_PER_RUN: usize = 1024;
+
+/// Whether a problem of this shape is computed here.
+pub(super) fn suits(sizes: &Sizes) -> bool {
+    sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS
+}
+
+/// Outputs `(B, H, N, E)` and log-sum-exps `(B, H, N)`.
+pub(super) fn run<T: Storage>(
+    isa: Isa,
+    problem: &Problem<'_, T>,
+    out: &mut [T],
+    lse: &mut [f64],
+    shared: bool,
+) {
+    let Sizes { b, h, g, n, m, e, .. } = problem.sizes;
+    let rows = h / g * n;
+    let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
+    let keys = m.div_ceil(runs).next_multiple_of(64);
+    let item = |of: usize| Item { batch: of / g, group: of % g, blocks: std::iter::once(0..rows).collect() };
+    let one = |scratch: &mut Scratch<T::Real>, at: usize| -> Run<T::Real> {
+        let item = item(at / runs);
+        let layout = Layout::of_rows(problem, &item, 0..rows);
+        let start = at % runs * keys;
+        let keys = Span { start, end: (start + keys).min(m) };
+        T::Real::dispatch(isa, Rowwise { block: layout.block(problem, &item), keys, scratch })
+    };
+    let all = 0..b * g * runs;
+    let results: Vec<Run<T::Real>> = if shared {
+        all.into_par_iter().map_init(Scratch::new, one).collect()
+    } else {
+        let mut scratch = Scratch::new();
+        all.map(|at| one(&mut scratch, at)).collect()
+    };
+    let mut results = results.into_iter();
+    for of in 0..b * g {
+        let first = results.next();
+        let Some(mut total) = first else { return };
+        for run in results.by_ref().take(runs - 1) {
+            total.merge(&run);
+        }
+        let item = item(of);
+        let layout = Layout::of_rows(problem, &item, 0..rows);
+        let own = of * rows..(of + 1) * rows;
+        let out = &mut out[own.start * e..own.end * e];
+        total.finish(&layout.block(problem, &item), out, &mut lse[own]);
+    }
+}

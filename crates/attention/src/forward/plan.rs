@@ -1,0 +1,256 @@
+//! Cutting a problem into blocks of query rows, and finding the tiles of keys each block sees.
+//!
+//! The query heads of one group share their keys, so the rows of a group are numbered `h·N + i` across its heads and
+//! cut into blocks of about equal size. Every cut depends on the shape alone, never on the number of threads.
+
+use crate::{Problem, Sizes};
+use spanwise_kernels::View;
+use spanwise_kernels::attention::{Alibi, Block, Part, Pattern, Span, Storage, TILE_KEYS, Tile};
+use std::ops::Range;
+
+/// Query rows to a block: whole register tiles on every instruction set.
+const BLOCK_ROWS: usize = 64;
+/// From so many rows on a block is twice as large, and each tile of values is copied half as often.
+const LARGE_FROM: usize = 512;
+/// Where weights are kept for whole rows, a block has so few rows that they fit into this many bytes.
+const WHOLE_ROWS_BYTES: usize = 16 << 20;
+/// Sums over rows (received mass, maps) are formed by at most so many items of a group.
+const ITEMS_PER_GROUP: usize = 16;
+
+/// One piece of work: consecutive blocks of one group of heads.
+pub(super) struct Item {
+    pub(super) batch: usize,
+    pub(super) group: usize,
+    /// Row ranges within the group.
+    pub(super) blocks: Vec<Range<usize>>,
+}
+
+impl Item {
+    /// All rows of the item, within its group.
+    pub(super) fn rows(&self) -> Range<usize> {
+        let first = self.blocks.first().map_or(0, |block| block.start);
+        first..self.blocks.last().map_or(first, |block| block.end)
+    }
+
+    /// The query heads the item's rows belong to.
+    pub(super) fn heads(&self, sizes: &Sizes) -> Range<usize> {
+        let (rows, first) = (self.rows(), self.group * (sizes.h / sizes.g));
+        first + rows.start / sizes.n..first + (rows.end - 1) / sizes.n + 1
+    }
+}
+
+/// What decides the cuts.
+pub(super) struct Cut {
+    /// All weights of a row are needed at once.
+    pub(super) whole_rows: bool,
+    /// Sums over the rows of a head are formed.
+    pub(super) summed: bool,
+    /// Bytes of a score.
+    pub(super) score_size: usize,
+}
+
+/// All work of a problem, in the order of its rows.
+pub(super) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
+    if sizes.h == 0 || sizes.n == 0 {
+        return Vec::new();
+    }
+    let rows = sizes.h / sizes.g * sizes.n;
+    let blocks = blocks(rows, sizes.m, cut);
+    let per_item = if cut.summed {
+        let items = (4 * ITEMS_PER_GROUP).div_ceil(sizes.b * sizes.g).clamp(1, ITEMS_PER_GROUP);
+        blocks.len().div_ceil(items)
+    } else {
+        1
+    };
+    let mut items = Vec::new();
+    for batch in 0..sizes.b {
+        for group in 0..sizes.g {
+            let runs = blocks.chunks(per_item);
+            items.extend(runs.map(|blocks| Item { batch, group, blocks: blocks.to_vec() }));
+        }
+    }
+    items
+}
+
+/// `rows` cut into blocks of about equal size.
+fn blocks(rows: usize, keys: usize, cut: &Cut) -> Vec<Range<usize>> {
+    let most = if cut.whole_rows {
+        let fitting = WHOLE_ROWS_BYTES / (keys.max(1) * cut.score_size);
+        (fitting - fitting % 16).clamp(16, BLOCK_ROWS)
+    } else if rows >= LARGE_FROM {
+        2 * BLOCK_ROWS
+    } else {
+        BLOCK_ROWS
+    };
+    let size = rows.div_ceil(rows.div_ceil(most)).next_multiple_of(8).min(most);
+    (0..rows).step_by(size).map(|first| first..(first + size).min(rows)).collect()
+}
+
+/// The rows of one block, in the kernel's terms.
+pub(super) struct Layout<'a, T> {
+    pub(super) parts: Vec<Part<'a, T>>,
+    pub(super) spans: Vec<Span>,
+    pub(super) tiles: Vec<Tile>,
+}
+
+impl<'a, T: Storage> Layout<'a, T> {
+    pub(super) fn new(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
+        let mut layout = Layout::of_rows(problem, item, rows);
+        layout.tiles = tiles(&layout.parts, &layout.spans);
+        layout
+    }
+
+    /// Without the tiles.
+    pub(super) fn of_rows(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
+        let parts = parts(problem, item, rows);
+        let spans: Vec<Span> = parts
+            .iter()
+            .flat_map(|part| (part.first..part.first + part.count).map(|i| span(problem, item.batch, i)))
+            .collect();
+        Layout { parts, spans, tiles: Vec::new() }
+    }
+
+    /// All of it, with the keys and values of the group.
+    pub(super) fn block<'l>(&'l self, problem: &Problem<'a, T>, item: &Item) -> Block<'l, T> {
+        Block {
+            keys: matrix(&problem.k, item.batch, item.group),
+            values: matrix(&problem.v, item.batch, item.group),
+            parts: &self.parts,
+            spans: &self.spans,
+            tiles: &self.tiles,
+            scale: problem.scale,
+            softcap: problem.softcap,
+        }
+    }
+}
+
+/// The keys that causal, window and lengths leave to query `i` of batch entry `b`.
+pub(super) fn span<T>(problem: &Problem<'_, T>, b: usize, i: usize) -> Span {
+    let seen = &problem.visibility;
+    let keys = seen.lengths.map_or(problem.sizes.m, |lengths| lengths[b]) as i64;
+    let place = i as i64 + seen.offset;
+    let start = seen.left.map_or(0, |left| (place - left).clamp(0, keys));
+    let end = seen.right.map_or(keys, |right| place.saturating_add(right).saturating_add(1).clamp(0, keys));
+    if start < end { Span { start: start as usize, end: end as usize } } else { Span { start: 0, end: 0 } }
+}
+
+fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Vec<Part<'a, T>> {
+    let Sizes { h, g, n, .. } = problem.sizes;
+    let mut parts = Vec::new();
+    let mut row = rows.start;
+    while row < rows.end {
+        let (head, first) = (item.group * (h / g) + row / n, row % n);
+        let count = (n - first).min(rows.end - row);
+        let b = item.batch;
+        parts.push(Part {
+            row: row - rows.start,
+            first,
+            count,
+            queries: matrix(&problem.q, b, head),
+            bias: problem.bias.map(|bias| matrix(&bias, b, head)),
+            mask: problem.visibility.mask.map(|mask| matrix(&mask, b, head)),
+            pattern: problem.visibility.blocks.map(|blocks| Pattern {
+                rows: blocks.rows,
+                cols: blocks.cols,
+                keep: matrix(&blocks.keep, b, head),
+            }),
+            alibi: problem.alibi.map(|(slopes, offset)| Alibi { slope: slopes[head], offset }),
+            sink: problem.sinks.map(|sinks| sinks[head]),
+        });
+        row += count;
+    }
+    parts
+}
+
+/// The matrix of batch entry `b` and head `h`.
+pub(super) fn matrix<'a, U: Copy>(view: &View<'a, U>, b: usize, h: usize) -> View<'a, U> {
+    view.at(b).and_then(|view| view.at(h)).expect("the problem has checked the shapes")
+}
+
+/// What a coarse or a boolean mask says about a piece of the scores.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Nothing,
+    Everything,
+    Some,
+}
+
+impl Seen {
+    fn of(kept: usize, all: usize) -> Seen {
+        match kept {
+            0 => Seen::Nothing,
+            _ if kept == all => Seen::Everything,
+            _ => Seen::Some,
+        }
+    }
+
+    /// Of two pieces side by side.
+    fn beside(self, other: Seen) -> Seen {
+        if self == other { self } else { Seen::Some }
+    }
+
+    /// Of two masks on the same piece.
+    fn and(self, other: Seen) -> Seen {
+        match (self, other) {
+            (Seen::Nothing, _) | (_, Seen::Nothing) => Seen::Nothing,
+            (Seen::Everything, Seen::Everything) => Seen::Everything,
+            _ => Seen::Some,
+        }
+    }
+}
+
+/// The tiles some row sees, and whether bias and masks have to be looked at there.
+fn tiles<T: Storage>(parts: &[Part<'_, T>], spans: &[Span]) -> Vec<Tile> {
+    let hull = spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span));
+    let biased = parts.iter().any(|part| part.bias.is_some());
+    let mut tiles = Vec::new();
+    let mut start = hull.start / TILE_KEYS * TILE_KEYS;
+    while start < hull.end {
+        let end = (start + TILE_KEYS).min(hull.end);
+        let keys = start.max(hull.start)..end;
+        let seen = parts.iter().map(|part| seen(part, keys.clone())).reduce(Seen::beside);
+        match seen {
+            None | Some(Seen::Nothing) => {}
+            Some(seen) => tiles.push(Tile { start, end, dense: biased || seen == Seen::Some }),
+        }
+        start += TILE_KEYS;
+    }
+    tiles
+}
+
+fn seen<T>(part: &Part<'_, T>, keys: Range<usize>) -> Seen {
+    let queries = part.first..part.first + part.count;
+    let coarse = part.pattern.map_or(Seen::Everything, |pattern| {
+        let rows = queries.start / pattern.rows..(queries.end - 1) / pattern.rows + 1;
+        let cols = keys.start / pattern.cols..(keys.end - 1) / pattern.cols + 1;
+        look(&pattern.keep, rows, cols)
+    });
+    if coarse == Seen::Nothing {
+        return coarse;
+    }
+    coarse.and(part.mask.map_or(Seen::Everything, |mask| look(&mask, queries, keys)))
+}
+
+/// What a piece of a boolean matrix holds. Stops where it has seen both.
+fn look(mask: &View<'_, bool>, rows: Range<usize>, cols: Range<usize>) -> Seen {
+    // All rows are the same one where the mask is broadcast along the queries.
+    let rows = if mask.strides()[0] == 0 { rows.start..rows.start + 1 } else { rows };
+    let mut all = None;
+    for row in rows {
+        let kept = match mask.row(&[row]) {
+            // Adding up bytes, a few at a time, is something the compiler can do in vectors.
+            Some(line) => line[cols.clone()]
+                .chunks(128)
+                .map(|bits| usize::from(bits.iter().fold(0u8, |sum, &bit| sum + u8::from(bit))))
+                .sum(),
+            None => cols.clone().filter(|&col| mask.get(&[row, col]) == Some(true)).count(),
+        };
+        let seen = Seen::of(kept, cols.len());
+        let both = all.map_or(seen, |all: Seen| all.beside(seen));
+        if both == Seen::Some {
+            return both;
+        }
+        all = Some(both);
+    }
+    all.unwrap_or(Seen::Nothing)
+}

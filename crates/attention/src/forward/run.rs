@@ -1,0 +1,194 @@
+//! Sharing the work among threads.
+//!
+//! Items own disjoint pieces of the output, because the rows of a group lie one after another in `(B, H, N, E)`. They are
+//! taken from a common counter, those with the most keys first. Sums over rows are formed per item and added up in the
+//! order of the items, so that the result does not depend on who computed what.
+
+use super::decode;
+use super::merge::{Partial, merge};
+use super::plan::{Cut, Item, Layout, items, span};
+use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
+use crate::{Problem, Sizes};
+use spanwise_kernels::attention::{self, MapSums, Scratch, Storage, TopWeights, Wanted};
+use spanwise_kernels::simd::{Isa, Real};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Below so many products of scores and values the threads cost more than they give.
+const WORTH_SHARING: usize = 1 << 18;
+
+/// One item with its own pieces of what is computed.
+struct Task<'o, T> {
+    item: Item,
+    out: &'o mut [T],
+    lse: &'o mut [f64],
+    entropy: &'o mut [f64],
+    row_sum_error: &'o mut [f64],
+    top_weights: &'o mut [f64],
+    top_keys: &'o mut [Option<usize>],
+}
+
+/// What all tasks share.
+struct Job<'p, 'a, T> {
+    isa: Isa,
+    problem: &'p Problem<'a, T>,
+    request: Request,
+    /// Weights to find per row: at least one where the largest is asked for.
+    k: usize,
+    map: Option<MapSize>,
+}
+
+/// Attention into `out`, which has the right length.
+pub(super) fn run<T: Storage>(
+    isa: Isa,
+    problem: &Problem<'_, T>,
+    request: &Request,
+    out: &mut [T],
+) -> Statistics {
+    let Sizes { b, h, n, m, d, e, .. } = problem.sizes;
+    let map = request
+        .map
+        .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
+    let k = request.top_k.max(usize::from(request.largest)).min(m);
+    let job = Job { isa, problem, request: *request, k, map };
+    let cut = Cut {
+        whole_rows: request.needs_weights(),
+        summed: request.received || map.is_some(),
+        score_size: size_of::<T::Real>(),
+    };
+    let rows = b * h * n;
+    let sized = |wanted: bool| if wanted { rows } else { 0 };
+    let mut lse = vec![f64::NEG_INFINITY; rows];
+    let mut entropy = vec![0.0; sized(request.entropy)];
+    let mut row_sum_error = vec![0.0; sized(request.row_sum_error)];
+    let (mut top_weights, mut top_keys) = (vec![0.0; rows * k], vec![None; rows * k]);
+
+    let shared = rows.saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
+    if decode::suits(&problem.sizes) && !request.needs_weights() {
+        decode::run(isa, problem, out, &mut lse, shared);
+        let empty_rows = lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count();
+        return Statistics { empty_rows, lse: request.lse.then_some(lse), ..Statistics::default() };
+    }
+    let mut tasks = Vec::new();
+    {
+        let (mut out, mut lse) = (&mut *out, &mut lse[..]);
+        let (mut entropy, mut row_sum_error) = (&mut entropy[..], &mut row_sum_error[..]);
+        let (mut top_weights, mut top_keys) = (&mut top_weights[..], &mut top_keys[..]);
+        for item in items(&problem.sizes, &cut) {
+            let rows = item.rows().len();
+            tasks.push(Task {
+                out: take(&mut out, rows * e),
+                lse: take(&mut lse, rows),
+                entropy: take(&mut entropy, if request.entropy { rows } else { 0 }),
+                row_sum_error: take(&mut row_sum_error, if request.row_sum_error { rows } else { 0 }),
+                top_weights: take(&mut top_weights, rows * k),
+                top_keys: take(&mut top_keys, rows * k),
+                item,
+            });
+        }
+    }
+    let partials = share(&job, tasks, shared);
+
+    let summed = merge(&problem.sizes, request.received, map, partials);
+    let peaks = |k: usize| -> Vec<Peak> {
+        let all = top_weights.iter().zip(&top_keys).map(|(&weight, &key)| Peak { weight, key });
+        all.enumerate().filter(|(at, _)| at % job.k < k).map(|(_, peak)| peak).collect()
+    };
+    Statistics {
+        empty_rows: lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count(),
+        largest: request.largest.then(|| if job.k == 0 { no_peaks(rows) } else { peaks(1) }),
+        top: (request.top_k > 0).then(|| {
+            let k = request.top_k.min(m);
+            Top { k, peaks: if k == 0 { Vec::new() } else { peaks(k) } }
+        }),
+        entropy: request.entropy.then_some(entropy),
+        row_sum_error: request.row_sum_error.then_some(row_sum_error),
+        received: request.received.then_some(summed.received),
+        map: map.map(|size| Map { rows: size.rows, cols: size.cols, mean: summed.mean, max: summed.max }),
+        lse: request.lse.then_some(lse),
+    }
+}
+
+/// Rows without any key.
+fn no_peaks(rows: usize) -> Vec<Peak> {
+    vec![Peak { weight: 0.0, key: None }; rows]
+}
+
+/// The first `count` of `rest`, which loses them.
+#[allow(clippy::mut_mut, reason = "what is left has to be left in place")]
+fn take<'o, U>(rest: &mut &'o mut [U], count: usize) -> &'o mut [U] {
+    let (first, behind) = std::mem::take(rest).split_at_mut(count);
+    *rest = behind;
+    first
+}
+
+/// Runs all tasks, heaviest first, and gives their sums in the order of the tasks.
+fn share<T: Storage>(job: &Job<'_, '_, T>, tasks: Vec<Task<'_, T>>, shared: bool) -> Vec<Partial> {
+    let threads = if shared { rayon::current_num_threads().min(tasks.len()) } else { 1 };
+    if threads <= 1 {
+        let mut scratch = Scratch::new();
+        return tasks.into_iter().map(|task| job.run(task, &mut scratch)).collect();
+    }
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    let weights: Vec<usize> = tasks.iter().map(|task| job.weight(&task.item)).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(weights[i]));
+    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+    let partials: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    rayon::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|_| {
+                let mut scratch = Scratch::new();
+                while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Each index is taken once, so the locks are never waited for.
+                    let task = tasks[i].lock().ok().and_then(|mut task| task.take());
+                    if let (Some(task), Ok(mut partial)) = (task, partials[i].lock()) {
+                        *partial = Some(job.run(task, &mut scratch));
+                    }
+                }
+            });
+        }
+    });
+    partials.into_iter().filter_map(|partial| partial.into_inner().ok().flatten()).collect()
+}
+
+impl<T: Storage> Job<'_, '_, T> {
+    /// About how much work an item is.
+    fn weight(&self, item: &Item) -> usize {
+        item.rows().map(|row| span(self.problem, item.batch, row % self.problem.sizes.n).len()).sum()
+    }
+
+    /// All blocks of one item.
+    fn run(&self, task: Task<'_, T>, scratch: &mut Scratch<T::Real>) -> Partial {
+        let Sizes { e, .. } = self.problem.sizes;
+        let Task { item, out, lse, entropy, row_sum_error, top_weights, top_keys } = task;
+        let mut partial = Partial::new(&self.problem.sizes, &item, self.request.received, self.map);
+        let first = item.rows().start;
+        for rows in &item.blocks {
+            let layout = Layout::new(self.problem, &item, rows.clone());
+            let own = rows.start - first..rows.end - first;
+            let cells = partial.cells(&self.problem.sizes, &item, rows.clone());
+            let wanted = self.request.needs_weights().then(|| Wanted {
+                entropy: self.request.entropy.then(|| &mut entropy[own.clone()]),
+                row_sum_error: self.request.row_sum_error.then(|| &mut row_sum_error[own.clone()]),
+                top: (self.k > 0).then(|| TopWeights {
+                    k: self.k,
+                    weights: &mut top_weights[own.start * self.k..own.end * self.k],
+                    keys: &mut top_keys[own.start * self.k..own.end * self.k],
+                }),
+                received: partial.received.as_mut().map(|received| &mut received[cells.received..]),
+                map: partial.map.as_mut().map(|map| MapSums {
+                    cell_rows: &cells.rows,
+                    cols: map.cols,
+                    sum: &mut map.sum,
+                    max: &mut map.max,
+                }),
+            });
+            let block = layout.block(self.problem, &item);
+            let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
+            let kernel = attention::Forward { block, scratch: &mut *scratch, out, lse, wanted };
+            T::Real::dispatch(self.isa, kernel);
+        }
+        partial
+    }
+}

@@ -1,0 +1,184 @@
+//! Nothing at all, almost nothing, too much, and what is no number.
+
+use super::cases::{Ask, Case, Data, numbers};
+use super::{distance, simple, to_f64};
+use crate::forward::{forward_into, forward_on, weights};
+use crate::{Alignment, AttentionError, Causal, MapSize, Options, Problem, Request, reference};
+use spanwise_kernels::attention::Storage;
+use spanwise_kernels::simd::Isa;
+use spanwise_kernels::{View, bf16, f16};
+
+const EVERYTHING: Request = Request {
+    lse: true,
+    entropy: true,
+    largest: true,
+    top_k: 2,
+    received: true,
+    row_sum_error: true,
+    map: Some(MapSize { rows: 2, cols: 3 }),
+};
+
+#[test]
+fn no_keys_give_zeros_and_no_queries_give_nothing() {
+    for isa in Isa::available() {
+        let forward = forward_on(isa, &simple(&[1.0, 2.0], &[], &[], 1), &EVERYTHING);
+        assert_eq!(forward.values, [0.0, 0.0]);
+        let statistics = forward.statistics;
+        assert_eq!(statistics.empty_rows, 2);
+        assert_eq!(statistics.lse.unwrap(), [f64::NEG_INFINITY; 2]);
+        assert_eq!(statistics.entropy.unwrap(), [0.0; 2]);
+        assert!(statistics.largest.unwrap().iter().all(|peak| peak.weight == 0.0 && peak.key.is_none()));
+        assert!(statistics.received.unwrap().is_empty());
+        let forward = forward_on(isa, &simple(&[], &[1.0], &[1.0], 1), &EVERYTHING);
+        assert!(forward.values.is_empty());
+        assert_eq!(forward.statistics.received.unwrap(), [0.0]);
+    }
+}
+
+#[test]
+fn values_without_columns_still_have_statistics() {
+    let (q, k) = ([0.5f32; 6], [0.25f32; 4]);
+    let problem = Problem::new(
+        View::new(&q, &[3, 2]).unwrap(),
+        View::new(&k, &[2, 2]).unwrap(),
+        View::new(&[], &[2, 0]).unwrap(),
+        Options::default(),
+    )
+    .unwrap();
+    let forward = forward_on(Isa::detected(), &problem, &EVERYTHING);
+    assert!(forward.values.is_empty());
+    assert_eq!(forward.statistics.received.unwrap(), [1.5, 1.5]);
+}
+
+#[test]
+fn rows_that_see_nothing_are_zeros_beside_rows_that_see_something() {
+    // 100 queries over 40 keys, aligned at the bottom right: the first 60 see nothing.
+    let case = Case::new([1, 1, 1, 100, 40, 8, 8], Ask::Causal(Alignment::BottomRight));
+    let data = Data::<f32>::new(&case);
+    for isa in Isa::available() {
+        let forward = forward_on(isa, &data.problem(), &EVERYTHING);
+        assert!(forward.values[..60 * 8].iter().all(|&x| x == 0.0), "{isa}");
+        assert!(forward.values[60 * 8..].iter().any(|&x| x != 0.0), "{isa}");
+        assert_eq!(forward.statistics.empty_rows, 60);
+        assert_eq!(forward.statistics.entropy.unwrap()[59], 0.0);
+    }
+}
+
+/// Puts `bad` into the key or the value of one position and hides it from all queries but the last ten.
+fn stays_where_it_is<T: Storage>(bad: f64, in_key: bool, hide_by_bias: bool) {
+    let (n, m, width, at) = (90, 300, 8, 280);
+    let (q, mut k, mut v) =
+        (numbers::<T>(1, n * width, 1.0), numbers::<T>(2, m * width, 1.0), numbers::<T>(3, m * width, 1.0));
+    let place = if in_key { &mut k[at * width + 3] } else { &mut v[at * width + 5] };
+    *place = T::from_f64(bad);
+    let sees = |i: usize, j: usize| j != at || i >= 80;
+    let mask: Vec<bool> = (0..n * m).map(|x| sees(x / m, x % m)).collect();
+    let bias: Vec<T> =
+        (0..n * m).map(|x| T::from_f64(if sees(x / m, x % m) { 0.0 } else { f64::NEG_INFINITY })).collect();
+    let options = if hide_by_bias {
+        Options { bias: Some(View::new(&bias, &[n, m]).unwrap()), ..Options::default() }
+    } else {
+        Options { mask: Some(View::new(&mask, &[n, m]).unwrap()), ..Options::default() }
+    };
+    let view = |data, rows| View::new(data, &[rows, width]).unwrap();
+    let problem = Problem::new(view(&q, n), view(&k, m), view(&v, m), options).unwrap();
+    let exact = reference::attend(&problem);
+    for isa in Isa::available() {
+        let forward = forward_on(isa, &problem, &EVERYTHING);
+        let found = to_f64(&forward.values);
+        assert!(distance(&found[..80 * width], &exact.values[..80 * width]) < 1e-2, "{isa} {bad}");
+        // A key of ∞ scores −∞ where the query is negative: then it weighs nothing, and the row is not lost.
+        let lost = |values: &[f64]| -> Vec<bool> {
+            values.chunks(width).map(|row| row.iter().any(|x| !x.is_finite())).collect()
+        };
+        assert_eq!(lost(&found), lost(&exact.values), "{isa} {bad}");
+        assert!(lost(&found)[80..].contains(&true), "{isa} {bad}");
+    }
+}
+
+#[test]
+fn what_is_hidden_never_leaks_and_what_is_not_takes_only_its_own_rows() {
+    for hide_by_bias in [false, true] {
+        for bad in [f64::NAN, f64::INFINITY] {
+            for in_key in [false, true] {
+                stays_where_it_is::<f32>(bad, in_key, hide_by_bias);
+                stays_where_it_is::<f64>(bad, in_key, hide_by_bias);
+                stays_where_it_is::<bf16>(bad, in_key, hide_by_bias);
+                stays_where_it_is::<f16>(bad, in_key, hide_by_bias);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_query_takes_no_other_row_and_gives_nothing_to_what_it_does_not_see() {
+    let (n, width) = (40, 4);
+    let (mut q, k) = (numbers::<f32>(1, n * width, 1.0), numbers::<f32>(2, n * width, 1.0));
+    q[10 * width] = f32::NAN;
+    let view = |data| View::new(data, &[n, width]).unwrap();
+    let causal = Options { causal: Some(Causal::Square), ..Options::default() };
+    let problem = Problem::new(view(&q), view(&k), view(&k), causal).unwrap();
+    for isa in Isa::available() {
+        let forward = forward_on(isa, &problem, &EVERYTHING);
+        for (i, row) in forward.values.chunks(width).enumerate() {
+            assert_eq!(row.iter().all(|x| x.is_nan()), i == 10, "{isa}: row {i}");
+        }
+        let statistics = forward.statistics;
+        assert!(statistics.lse.unwrap()[10].is_nan());
+        assert!(statistics.largest.unwrap()[10].key.is_none());
+        for (j, mass) in statistics.received.unwrap().iter().enumerate() {
+            assert_eq!(mass.is_nan(), j <= 10, "{isa}: key {j}");
+        }
+    }
+}
+
+#[test]
+fn the_lowest_finite_bias_is_not_a_mask() {
+    // Everything pushed down as far as numbers go: what is left are equal weights.
+    let (q, k, v) = ([1.0f32; 4], [1.0f32, 2.0, 3.0, 4.0], [1.0f32, 2.0, 3.0, 6.0]);
+    let bias = [f32::MIN; 4];
+    let view = |data| View::new(data, &[4, 1]).unwrap();
+    let options = Options { bias: Some(View::new(&bias, &[1, 4]).unwrap()), ..Options::default() };
+    let problem = Problem::new(view(&q), view(&k), view(&v), options).unwrap();
+    for isa in Isa::available() {
+        assert_eq!(forward_on(isa, &problem, &Request::default()).values, [3.0; 4], "{isa}");
+    }
+}
+
+#[test]
+fn huge_scores_neither_overflow_nor_vanish() {
+    for isa in Isa::available() {
+        let forward =
+            forward_on(isa, &simple(&[1.0], &[1e300, 1e300, -1e300], &[1.0, 3.0, 9.0], 1), &EVERYTHING);
+        assert_eq!(forward.values, [2.0], "{isa}");
+        let tiny = forward_on(isa, &simple(&[1e-300], &[1e-9, 2e-9], &[1.0, 3.0], 1), &EVERYTHING);
+        assert_eq!(tiny.values, [2.0], "{isa}");
+    }
+}
+
+#[test]
+fn any_rectangle_of_the_weights_agrees_with_the_reference() {
+    let case = Case::new([2, 4, 2, 30, 50, 8, 3], Ask::Everything);
+    let data = Data::<f32>::new(&case);
+    let problem = data.problem();
+    let steps = reference::steps(&problem);
+    let request = Request { lse: true, ..Request::default() };
+    let lse = forward_on(Isa::detected(), &problem, &request).statistics.lse.unwrap();
+    let rectangle = weights(&problem, &lse, [1, 3], 5..20, 10..50).unwrap();
+    for (r, row) in rectangle.chunks(40).enumerate() {
+        let expected = &steps.weights[((4 + 3) * 30 + 5 + r) * 50 + 10..][..40];
+        assert!(distance(row, expected) < 1e-5);
+    }
+    assert!(weights(&problem, &lse, [1, 3], 5..5, 10..10).unwrap().is_empty());
+    let refused = weights(&problem, &lse, [1, 3], 0..31, 0..1).unwrap_err();
+    assert_eq!(refused.to_string(), "attention: `rows` is 0..31; expected a range within 0..30");
+    assert!(matches!(weights(&problem, &[], [0, 0], 0..1, 0..1), Err(AttentionError::Count { .. })));
+    assert!(weights(&problem, &lse, [2, 0], 0..1, 0..1).is_err());
+}
+
+#[test]
+fn an_output_of_the_wrong_length_is_refused() {
+    let problem = simple(&[1.0], &[1.0], &[1.0], 1);
+    let error = forward_into(&problem, &Request::default(), &mut [0.0, 0.0]).unwrap_err();
+    assert_eq!(error.to_string(), "attention: `out` has 2 elements; expected 1, B·H·N·E");
+}

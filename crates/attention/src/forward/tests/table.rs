@@ -1,0 +1,146 @@
+//! The table, type by type.
+
+use super::cases::{ASKS, Ask, Case, Data, Lie, SHAPES};
+use super::{distance, epsilon, largest, outputs_follow_the_rule};
+use crate::forward::forward_on;
+use crate::{Alignment, MapSize, Request, Sizes, reference};
+use spanwise_kernels::attention::Storage;
+use spanwise_kernels::simd::Isa;
+use spanwise_kernels::{Element, bf16, f16};
+
+/// Every shape with some options, and every option with some shapes.
+fn table() -> Vec<Case> {
+    let lies = [Lie::Rows, Lie::HeadsInside, Lie::Columns];
+    let mut cases: Vec<Case> = SHAPES.iter().map(|&shape| Case::new(shape, Ask::Plain)).collect();
+    for (i, &ask) in ASKS.iter().enumerate() {
+        for step in [0, 3, 7, 11] {
+            let shape = SHAPES[(i * 5 + step) % SHAPES.len()];
+            cases.push(Case { lie: lies[(i + step) % 3], ..Case::new(shape, ask) });
+        }
+    }
+    for amplitude in [1e-4, 30.0] {
+        cases.push(Case {
+            amplitude,
+            ..Case::new([1, 2, 1, 40, 300, 16, 16], Ask::Causal(Alignment::BottomRight))
+        });
+    }
+    cases
+}
+
+fn run<T: Storage>() {
+    for case in table() {
+        outputs_follow_the_rule::<T>(&case);
+    }
+}
+
+#[test]
+fn outputs_follow_the_rule_in_f32() {
+    run::<f32>();
+}
+
+#[test]
+fn outputs_follow_the_rule_in_f64() {
+    run::<f64>();
+}
+
+#[test]
+fn outputs_follow_the_rule_in_bf16() {
+    run::<bf16>();
+}
+
+#[test]
+fn outputs_follow_the_rule_in_f16() {
+    run::<f16>();
+}
+
+const ALL: Request = Request {
+    lse: true,
+    entropy: true,
+    largest: true,
+    top_k: 3,
+    received: true,
+    row_sum_error: true,
+    map: Some(MapSize { rows: 5, cols: 7 }),
+};
+
+/// Every statistic against what the reference's weights say.
+fn statistics_agree<T: Storage>(case: &Case) {
+    let data = Data::<T>::new(case);
+    let problem = data.problem();
+    let Sizes { b, h, n, m, .. } = problem.sizes();
+    let steps = reference::steps(&problem);
+    let of_rows = |f: &dyn Fn(&[f64]) -> f64| steps.weights.chunks(m.max(1)).map(f).collect::<Vec<f64>>();
+    let scores = largest(&steps.scores);
+    let tolerance = 64.0 * epsilon(<T::Real as Element>::DTYPE) * scores.max(1.0);
+    for isa in Isa::available() {
+        let plain = forward_on(isa, &problem, &Request::default());
+        let forward = forward_on(isa, &problem, &ALL);
+        let found = forward.statistics;
+        let close = |what: &str, found: &[f64], expected: &[f64], tolerance: f64| {
+            let error = distance(found, expected);
+            assert!(error <= tolerance, "{isa} {} {case:?}: {what} is off by {error:e}", T::DTYPE);
+        };
+        let exact: Vec<f64> = steps.answer.values.clone();
+        let values: Vec<f64> = forward.values.iter().map(|x| x.to_f64()).collect();
+        let without: Vec<f64> = plain.values.iter().map(|x| x.to_f64()).collect();
+        let rounding = tolerance + 2.0 * epsilon(T::DTYPE);
+        close("output", &values, &exact, rounding);
+        close("output without statistics", &without, &exact, rounding);
+        close("log-sum-exp", &found.lse.unwrap(), &steps.answer.lse, tolerance);
+        let entropy = of_rows(&|row| -row.iter().filter(|&&a| a > 0.0).map(|a| a * a.ln()).sum::<f64>());
+        close("entropy", &found.entropy.unwrap(), &entropy, tolerance * 4.0);
+        let error = found.row_sum_error.unwrap();
+        assert!(largest(&error) <= tolerance, "{isa} {case:?}: rows sum to 1 ± {:e}", largest(&error));
+
+        let peaks = found.largest.unwrap();
+        let weights: Vec<f64> = peaks.iter().map(|peak| peak.weight).collect();
+        close("largest weight", &weights, &of_rows(&|row| row.iter().fold(0.0, |m, &a| a.max(m))), tolerance);
+        let top = found.top.unwrap();
+        assert_eq!(top.peaks.len(), b * h * n * top.k);
+        for (r, row) in steps.weights.chunks(m.max(1)).enumerate() {
+            let mut sorted = row.to_vec();
+            sorted.sort_by(|a, b| b.total_cmp(a));
+            let list = &top.peaks[r * top.k..][..top.k];
+            assert_eq!(list[0].key, peaks[r].key);
+            for (peak, expected) in list.iter().zip(&sorted) {
+                close("top weight", &[peak.weight], &[*expected], tolerance);
+                // The key has that weight, if not that place: neighbours may be as good as equal.
+                close("weight of the key", &[peak.key.map_or(0.0, |key| row[key])], &[*expected], tolerance);
+            }
+        }
+
+        let mut received = vec![0.0; b * h * m];
+        let size = (5.min(n), 7.min(m));
+        let (mut mean, mut max) = (vec![0.0; b * h * size.0 * size.1], vec![0.0f64; b * h * size.0 * size.1]);
+        for (at, &a) in steps.weights.iter().enumerate() {
+            let (head, i, j) = (at / (n * m), at / m % n, at % m);
+            received[head * m + j] += a;
+            let r = (0..size.0).rfind(|r| r * n / size.0 <= i).unwrap();
+            let c = (0..size.1).rfind(|c| c * m / size.1 <= j).unwrap();
+            let cell = (head * size.0 + r) * size.1 + c;
+            let queries = (r + 1) * n / size.0 - r * n / size.0;
+            let keys = (c + 1) * m / size.1 - c * m / size.1;
+            mean[cell] += a / (queries * keys) as f64;
+            max[cell] = max[cell].max(a);
+        }
+        close("received", &found.received.unwrap(), &received, tolerance * largest(&received).max(1.0));
+        let map = found.map.unwrap();
+        assert_eq!((map.rows, map.cols), size);
+        close("map of means", &map.mean, &mean, tolerance);
+        close("map of maxima", &map.max, &max, tolerance);
+    }
+}
+
+#[test]
+fn statistics_agree_with_the_references_weights() {
+    for case in table().iter().step_by(2) {
+        statistics_agree::<f32>(case);
+    }
+    for case in table().iter().skip(1).step_by(2) {
+        statistics_agree::<f64>(case);
+    }
+    for case in table().iter().step_by(9) {
+        statistics_agree::<bf16>(case);
+        statistics_agree::<f16>(case);
+    }
+}

@@ -1,0 +1,47 @@
+//! The same bits for any number of threads.
+
+use super::cases::{Ask, Case, Data};
+use super::same_bits;
+use crate::forward::{Forward, forward_on};
+use crate::{Alignment, MapSize, Request};
+use rayon::ThreadPoolBuilder;
+use spanwise_kernels::attention::Storage;
+use spanwise_kernels::bf16;
+use spanwise_kernels::simd::Isa;
+
+fn with_threads<T: Storage>(threads: usize, data: &Data<T>, request: &Request) -> Forward<T> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| forward_on(Isa::detected(), &data.problem(), request))
+}
+
+fn any_number_gives_the_same<T: Storage>(case: &Case) {
+    let data = Data::<T>::new(case);
+    let everything = Request {
+        lse: true,
+        entropy: true,
+        largest: true,
+        top_k: 4,
+        received: true,
+        row_sum_error: true,
+        map: Some(MapSize { rows: 9, cols: 11 }),
+    };
+    for request in [Request { lse: true, ..Request::default() }, everything] {
+        let one = with_threads(1, &data, &request);
+        for threads in [2, 3, 8] {
+            let many = with_threads(threads, &data, &request);
+            assert!(same_bits(&one.values, &many.values), "{threads} threads: {case:?}");
+            assert_eq!(one.statistics, many.statistics, "{threads} threads: {case:?}");
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    any_number_gives_the_same::<f32>(&Case::new(
+        [1, 2, 1, 300, 600, 16, 16],
+        Ask::Causal(Alignment::BottomRight),
+    ));
+    any_number_gives_the_same::<f64>(&Case::new([2, 3, 3, 100, 300, 8, 24], Ask::Mask([true; 4])));
+    any_number_gives_the_same::<bf16>(&Case::new([1, 4, 2, 90, 520, 20, 12], Ask::Window(Some(70), Some(3))));
+    any_number_gives_the_same::<f32>(&Case::new([1, 8, 2, 1, 3000, 64, 64], Ask::Plain));
+}

@@ -1,0 +1,363 @@
+//! What can be typed for linear models.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+pub(crate) const MEASURE_HELP: &str = "\
+Examples:
+  spanwise measure examples/longley.csv --exclude TOTEMP
+  spanwise measure examples/longley.csv --span-column TOTEMP     is TOTEMP in the span of the others?
+  spanwise measure \"0,0;4,0;0,4\" --hull \"1,1;4,4\"                are these points in the triangle?
+
+Rank is decided on columns scaled to length 1. Text columns become one column of 0 and 1 per level.
+
+Exit code: 0 done, 1 a vector or point that was asked about lies outside, 2 bad usage or bad input.";
+
+pub(crate) const DECOMPOSE_HELP: &str = "\
+Examples:
+  spanwise decompose examples/longley.csv --kind svd
+  spanwise decompose examples/longley.csv --kind pca --rank 2 --out factors.npz
+  spanwise decompose \"2,1;1,2\" --kind eigen --json
+
+Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean,
+explained_variance, singular_values; low-rank left, right.";
+
+pub(crate) const SOLVE_HELP: &str = "\
+Examples:
+  spanwise solve --a \"4,1;1,3\" --b \"1,2\"
+  spanwise solve --a a.npy --b b.npy --method qr --out x.npy
+  spanwise solve --a entries.csv --sparse --b b.npy              rows of entries.csv: row,column,value from 0
+
+Every answer comes with its residual, its backward error and an estimate of the condition number.
+No inverse is ever formed.";
+
+pub(crate) const PROJECT_HELP: &str = "\
+Examples:
+  spanwise project examples/longley.csv --onto GNP,YEAR --vector-column TOTEMP
+  spanwise project x.csv --vector v.npy --out parts.csv
+
+The part inside is the closest vector in the span; the part outside is orthogonal to every column.";
+
+pub(crate) const FIT_HELP: &str = "\
+Examples:
+  spanwise fit examples/longley.csv --target TOTEMP
+  spanwise fit sales.parquet --target price --exclude id --reference region=north --rows rows.csv
+  spanwise fit train.csv --target y --model ridge --choose loo --predict new.csv --out predicted.csv
+  spanwise fit part1.csv --target y --summary-out 1.sum --quiet
+  spanwise fit --merge 1.sum --merge 2.sum                       the fit of both parts together
+
+Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said
+otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models
+need their rows in memory. With --lambdas and no --choose the penalty is chosen by leaving one row out.";
+
+/// Which columns of a table, and how they become numbers.
+#[derive(Debug, Args)]
+pub(crate) struct Pick {
+    /// Only these columns
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Columns")]
+    pub(crate) columns: Vec<String>,
+
+    /// All columns but these
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with = "columns",
+        help_heading = "Columns"
+    )]
+    pub(crate) exclude: Vec<String>,
+
+    /// Columns of numbers that are categories
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Columns")]
+    pub(crate) categories: Vec<String>,
+
+    /// The level of a category that gets no column of its own
+    #[arg(long, value_name = "COLUMN=LEVEL", help_heading = "Columns")]
+    pub(crate) reference: Vec<String>,
+
+    /// What becomes of values that are missing or not finite
+    #[arg(long, value_enum, default_value_t = MissingWord::Error, value_name = "RULE", help_heading = "Columns")]
+    pub(crate) missing: MissingWord,
+
+    /// The first row of a text table is data, not names
+    #[arg(long, help_heading = "Columns")]
+    pub(crate) no_header: bool,
+}
+
+/// What may follow `--missing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingWord {
+    Error,
+    Drop,
+    Mean,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// The table or matrix
+    pub(crate) file: String,
+
+    #[command(flatten)]
+    pub(crate) pick: Pick,
+
+    /// Is this vector in the span of the columns?
+    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, conflicts_with = "span_column")]
+    pub(crate) span: Option<String>,
+
+    /// Is this column in the span of the others?
+    #[arg(long, value_name = "NAME")]
+    pub(crate) span_column: Option<String>,
+
+    /// Are these points (rows) in the hull of the table's rows?
+    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true)]
+    pub(crate) hull: Option<String>,
+
+    /// Do not think of a model with an intercept: no centring, no constants in formulas
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+
+    /// The share of a column that may be left for it to count as dependent
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// Print JSON in place of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Write to a file in place of standard output; JSON if it ends in .json
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What may follow `--kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    Qr,
+    PivotedQr,
+    Svd,
+    Eigen,
+    Pca,
+    LowRank,
+}
+
+/// What may follow `--method` of a decomposition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FactorMethod {
+    Auto,
+    Exact,
+    Covariance,
+    Dual,
+    Randomized,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Decompose {
+    /// The table or matrix
+    pub(crate) file: String,
+
+    /// Which decomposition
+    #[arg(long, value_enum)]
+    pub(crate) kind: Kind,
+
+    /// How many components, or the rank (svd, pca, low-rank)
+    #[arg(long, value_name = "K")]
+    pub(crate) rank: Option<usize>,
+
+    /// How (svd: exact, randomized; pca: all)
+    #[arg(long, value_enum, value_name = "METHOD")]
+    pub(crate) method: Option<FactorMethod>,
+
+    /// Where random numbers start (svd by random projection)
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) pick: Pick,
+
+    /// Write the factors: .npz, .safetensors
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Print JSON in place of text; holds the factors unless --out has them
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// What may follow `--method` of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SolveMethod {
+    Auto,
+    Cholesky,
+    Qr,
+    Svd,
+    Lu,
+    Cg,
+    Lsmr,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Solve {
+    /// The matrix A, n × p
+    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true)]
+    pub(crate) a: String,
+
+    /// The right-hand side, n, or several as columns, n × t
+    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true)]
+    pub(crate) b: String,
+
+    /// How
+    #[arg(long, value_enum, default_value_t = SolveMethod::Auto)]
+    pub(crate) method: SolveMethod,
+
+    /// A is a list of entries: row, column, value, counted from 0
+    #[arg(long)]
+    pub(crate) sparse: bool,
+
+    /// Write x: .npy, .npz, .csv, .safetensors
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Print JSON in place of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Project {
+    /// The table or matrix
+    pub(crate) file: String,
+
+    /// The columns whose span is projected onto; all but the vector's unless given
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) onto: Vec<String>,
+
+    /// The vector, n, or several as columns, n × t
+    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, required_unless_present = "vector_column")]
+    #[arg(conflicts_with = "vector_column")]
+    pub(crate) vector: Option<String>,
+
+    /// Columns of the table to project
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) vector_column: Vec<String>,
+
+    /// Project onto the span of the columns and a constant
+    #[arg(long)]
+    pub(crate) intercept: bool,
+
+    /// The first row of a text table is data, not names
+    #[arg(long)]
+    pub(crate) no_header: bool,
+
+    /// Write the parts inside and outside: .csv, .parquet, .npz, .safetensors
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Print JSON in place of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// What may follow `--model`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Model {
+    LeastSquares,
+    Ridge,
+    Logistic,
+    Softmax,
+    Nonnegative,
+    Simplex,
+    Kernel,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Fit {
+    /// The table
+    #[arg(required_unless_present = "merge")]
+    pub(crate) file: Option<String>,
+
+    /// The column to predict
+    #[arg(long, value_name = "NAME", required_unless_present = "merge")]
+    pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) pick: Pick,
+
+    /// A column of weights, not negative
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    pub(crate) weights: Option<String>,
+
+    /// Leave the intercept out
+    #[arg(long, help_heading = "Model")]
+    pub(crate) no_intercept: bool,
+
+    /// Which model
+    #[arg(long, value_enum, default_value_t = Model::LeastSquares, help_heading = "Model")]
+    pub(crate) model: Model,
+
+    /// The penalty (ridge, logistic, softmax, kernel)
+    #[arg(long, value_name = "L", allow_negative_numbers = true, conflicts_with_all = ["lambdas", "choose"], help_heading = "Model")]
+    pub(crate) lambda: Option<f64>,
+
+    /// Penalties to choose from (ridge)
+    #[arg(
+        long,
+        value_name = "LIST",
+        allow_negative_numbers = true,
+        value_delimiter = ',',
+        help_heading = "Model"
+    )]
+    pub(crate) lambdas: Vec<f64>,
+
+    /// How to choose the penalty: loo or kfold:K (ridge)
+    #[arg(long, value_name = "RULE", help_heading = "Model")]
+    pub(crate) choose: Option<String>,
+
+    /// The width of the kernel exp(−γ‖x − z‖²)
+    #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Model")]
+    pub(crate) gamma: Option<f64>,
+
+    /// Add products of columns up to this total degree
+    #[arg(long, value_name = "D", help_heading = "Model")]
+    pub(crate) degree: Option<usize>,
+
+    /// Only products of different columns; degree 2 unless --degree says more
+    #[arg(long, help_heading = "Model")]
+    pub(crate) interactions: bool,
+
+    /// Of intervals; 0.95 unless given
+    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = "Model")]
+    pub(crate) confidence: Option<f64>,
+
+    /// Never keep the rows: one pass through a summary (least-squares)
+    #[arg(long, help_heading = "Large tables")]
+    pub(crate) stream: bool,
+
+    /// Rows up to this many MiB of numbers are kept; 128 unless given (least-squares)
+    #[arg(long, value_name = "MIB", conflicts_with = "stream", help_heading = "Large tables")]
+    pub(crate) memory: Option<usize>,
+
+    /// Write the summary of the rows, to be merged with others (least-squares)
+    #[arg(long, value_name = "FILE", help_heading = "Large tables")]
+    pub(crate) summary_out: Option<PathBuf>,
+
+    /// Summaries to fit together, with the table's if there is one (least-squares)
+    #[arg(long, value_name = "FILE", help_heading = "Large tables")]
+    pub(crate) merge: Vec<PathBuf>,
+
+    /// Predict for the rows of this table
+    #[arg(long, value_name = "FILE", requires = "out", help_heading = "Output")]
+    pub(crate) predict: Option<String>,
+
+    /// Where the predictions go: .csv, .parquet
+    #[arg(long, value_name = "FILE", requires = "predict", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write fitted value, residual, leverage, Cook's distance of each row: .csv, .parquet (least-squares)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) rows: Option<PathBuf>,
+
+    /// Print JSON in place of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,78 @@
+//! `spanwise fit`: checked settings ► rows ► one model ► page, JSON and files.
+
+mod least_squares;
+mod other;
+mod output;
+mod settings;
+mod summary_file;
+
+use crate::Outcome;
+use crate::args::{Fit, Model};
+use crate::artifact::Written;
+use crate::out::{Screen, to_stdout};
+use crate::table::{Asked, Rows};
+use settings::Settings;
+use spanwise::linear::design::Design;
+use spanwise::linear::told::{Encoded, FitFacts, Fitted};
+use spanwise::report::{fitted_text, to_json};
+
+pub(crate) fn run(args: &Fit, screen: Screen) -> anyhow::Result<Outcome> {
+    let settings = Settings::new(args)?;
+    let (fitted, files) = match args.model {
+        Model::LeastSquares => least_squares::run(args, &settings, screen.quiet)?,
+        _ => other::run(args, &settings, screen.quiet)?,
+    };
+    show(args, screen, &fitted, &files)?;
+    Ok(Outcome::Done)
+}
+
+fn show(args: &Fit, screen: Screen, fitted: &Fitted, files: &Written) -> anyhow::Result<()> {
+    if args.json {
+        return to_stdout(&to_json(fitted)?);
+    }
+    if screen.quiet {
+        return Ok(());
+    }
+    to_stdout(&fitted_text(fitted, files, screen.ink))
+}
+
+/// What is asked of the table `file`.
+fn asked<'a>(args: &'a Fit, settings: &Settings, file: &'a str, quiet: bool) -> Asked<'a> {
+    Asked {
+        target: args.target.as_deref(),
+        classes: matches!(args.model, Model::Logistic | Model::Softmax),
+        weights: args.weights.as_deref(),
+        degree: settings.degree,
+        interactions: args.interactions,
+        ..Asked::plain(file, &args.pick, quiet)
+    }
+}
+
+/// Categories and their references.
+fn encoded(design: &Design) -> Vec<Encoded> {
+    let category = |encoding: &spanwise::linear::design::Encoding| {
+        let levels = encoding.levels.as_ref()?;
+        Some(Encoded {
+            column: encoding.name.clone(),
+            levels: levels.all.clone(),
+            reference: levels.all[levels.reference].clone(),
+        })
+    };
+    design.encodings().iter().filter_map(category).collect()
+}
+
+/// What is known besides the numbers, of rows that were kept.
+fn facts(args: &Fit, settings: &Settings, design: &Design, rows: &Rows) -> FitFacts {
+    FitFacts {
+        target: args.target.clone().unwrap_or_default(),
+        names: design.names().to_vec(),
+        weights: args.weights.clone(),
+        intercept: settings.intercept,
+        confidence: settings.confidence,
+        encodings: encoded(design),
+        rows_read: rows.read,
+        rows_dropped: rows.dropped(),
+        values_filled: rows.filled,
+        streamed: false,
+    }
+}

@@ -1,0 +1,178 @@
+//! Least squares: rows kept as long as there is room, then one pass through a summary.
+
+use super::output::{Predicted, predict, write_predictions, write_rows};
+use super::settings::Settings;
+use super::summary_file::SummaryFile;
+use super::{asked, encoded};
+use crate::args::Fit;
+use crate::artifact::Written;
+use crate::failure::Usage;
+use crate::table::{Rows, Source};
+use anyhow::Context;
+use spanwise::View;
+use spanwise::linear::design::Design;
+use spanwise::linear::told::{FitFacts, Fitted, least_squares};
+use spanwise::linear::{LeastSquares, LinearFit, Summary};
+
+pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fitted, Written)> {
+    let merged = SummaryFile::read_all(&args.merge)?;
+    let gathered = match &args.file {
+        Some(file) => Some(Gathered::read(args, settings, file, quiet, merged.is_some())?),
+        None => None,
+    };
+    let least = LeastSquares::new().intercept(settings.intercept);
+    let mut files = Written::new();
+    let (fit, facts, design) = match (gathered, merged) {
+        (Some(gathered), None) => {
+            let fit = gathered.fit(&least)?;
+            if let Some(path) = &args.summary_out {
+                gathered.summary_file(args)?.write(path)?;
+                files.push(("the summary".to_owned(), path.display().to_string()));
+            }
+            (fit, gathered.facts(args, settings), gathered.design)
+        }
+        (gathered, Some(mut merged)) => {
+            if let Some(gathered) = gathered {
+                merged.merge(&gathered.summary_file(args)?, args.file.as_deref().unwrap_or_default())?;
+            }
+            if let Some(path) = &args.summary_out {
+                merged.write(path)?;
+                files.push(("the summary".to_owned(), path.display().to_string()));
+            }
+            let fit = least.fit_summary(&merged.summary)?;
+            (fit, merged.facts(settings)?, merged.design()?)
+        }
+        (None, None) => return Err(Usage::new("there is neither a table nor a summary to fit").into()),
+    };
+    let fitted = least_squares(&fit, &facts)?;
+    if let (Some(path), Some(file)) = (&args.rows, &args.file) {
+        write_rows(
+            path,
+            &fit,
+            Source::with_design(&asked(args, settings, file, quiet), design.clone(), true)?,
+        )?;
+        files.push(("rows".to_owned(), path.display().to_string()));
+    }
+    if let (Some(out), Some(file)) = (&args.out, &args.predict) {
+        let source = Source::with_design(&asked(args, settings, file, quiet), design, false)?;
+        let predicted = predict(source, file, |x| intervals(&fit, x, settings.confidence))?;
+        write_predictions(out, predicted)?;
+        files.push(("predictions".to_owned(), out.display().to_string()));
+    }
+    Ok((fitted, files))
+}
+
+fn intervals(fit: &LinearFit, x: View<'_, f64>, confidence: f64) -> anyhow::Result<Predicted> {
+    let middle = fit.predict(&x)?.col(0);
+    let intervals = fit.prediction_intervals(&x, 0, confidence)?;
+    let percent = 100.0 * confidence;
+    Ok(Predicted {
+        numbers: vec![
+            ("prediction".to_owned(), middle),
+            (format!("lower {percent} %"), intervals.iter().map(|interval| interval.lower).collect()),
+            (format!("upper {percent} %"), intervals.iter().map(|interval| interval.upper).collect()),
+        ],
+        classes: None,
+    })
+}
+
+/// The rows of a table: kept, or gone through a summary.
+struct Gathered {
+    design: Design,
+    /// Kept rows; none where they were streamed.
+    kept: Option<Rows>,
+    summary: Option<Summary>,
+    read: u64,
+    dropped: u64,
+    filled: u64,
+}
+
+impl Gathered {
+    fn read(
+        args: &Fit,
+        settings: &Settings,
+        file: &str,
+        quiet: bool,
+        summarise: bool,
+    ) -> anyhow::Result<Self> {
+        let mut source = Source::open(&asked(args, settings, file, quiet))?;
+        let design = source.design().clone();
+        let mut gathered =
+            Gathered { design, kept: Some(Rows::default()), summary: None, read: 0, dropped: 0, filled: 0 };
+        while let Some(rows) = source.next_rows()? {
+            gathered.read += rows.read;
+            gathered.dropped += rows.dropped();
+            gathered.filled += rows.filled;
+            match &mut gathered.kept {
+                Some(kept) if kept.x.len() + rows.x.len() <= settings.most_kept => kept.append(rows),
+                _ => {
+                    gathered.let_go()?;
+                    gathered.push(&rows)?;
+                }
+            }
+        }
+        if gathered.read == gathered.dropped {
+            let message = format!("{file}: no row is left of {}", gathered.read);
+            return Err(Usage::with_hint(message, "every row has a missing value").into());
+        }
+        if summarise {
+            gathered.let_go()?;
+        }
+        Ok(gathered)
+    }
+
+    /// Moves kept rows into the summary.
+    fn let_go(&mut self) -> anyhow::Result<()> {
+        if let Some(kept) = self.kept.take()
+            && kept.count() > 0
+        {
+            self.push(&kept)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
+        let width = self.design.names().len();
+        let summary = self.summary.get_or_insert_with(|| Summary::new(width, 1));
+        push(summary, rows)
+    }
+
+    fn fit(&self, least: &LeastSquares) -> anyhow::Result<LinearFit> {
+        let Some(rows) = &self.kept else {
+            return Ok(least.fit_summary(self.summary.as_ref().context("no rows were read")?)?);
+        };
+        let x = View::new(&rows.x, &[rows.count(), rows.width])?;
+        Ok(match &rows.weights {
+            Some(weights) => least.fit_weighted(&x, &rows.y[..], weights)?,
+            None => least.fit(&x, &rows.y[..])?,
+        })
+    }
+
+    fn summary_file(&self, args: &Fit) -> anyhow::Result<SummaryFile> {
+        let mut summary = self.summary.clone().unwrap_or_else(|| Summary::new(self.design.names().len(), 1));
+        if let Some(kept) = &self.kept {
+            push(&mut summary, kept)?;
+        }
+        Ok(SummaryFile::new(args, &self.design, summary, [self.read, self.dropped]))
+    }
+
+    fn facts(&self, args: &Fit, settings: &Settings) -> FitFacts {
+        FitFacts {
+            target: args.target.clone().unwrap_or_default(),
+            names: self.design.names().to_vec(),
+            weights: args.weights.clone(),
+            intercept: settings.intercept,
+            confidence: settings.confidence,
+            encodings: encoded(&self.design),
+            rows_read: self.read,
+            rows_dropped: self.dropped,
+            values_filled: self.filled,
+            streamed: self.kept.is_none(),
+        }
+    }
+}
+
+fn push(summary: &mut Summary, rows: &Rows) -> anyhow::Result<()> {
+    let x = View::new(&rows.x, &[rows.count(), rows.width])?;
+    Ok(summary.push(&x, &rows.y[..], rows.weights.as_deref())?)
+}

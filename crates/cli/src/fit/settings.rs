@@ -1,0 +1,157 @@
+//! Options of a fit, checked before a file is opened. What a model does not use is refused.
+
+use crate::args::{Fit, MissingWord, Model};
+use crate::artifact::{Holds, check};
+use crate::failure::Usage;
+use crate::out::check_regular;
+use clap::ValueEnum;
+
+/// Rows up to this many MiB are kept.
+const MEMORY: usize = 128;
+const CONFIDENCE: f64 = 0.95;
+
+/// How a penalty is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choose {
+    LeaveOneOut,
+    Folds(usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) intercept: bool,
+    pub(super) confidence: f64,
+    pub(super) degree: usize,
+    pub(super) choose: Option<Choose>,
+    /// Numbers that may be kept.
+    pub(super) most_kept: usize,
+}
+
+impl Settings {
+    pub(super) fn new(args: &Fit) -> Result<Self, Usage> {
+        check_model(args)?;
+        let confidence = args.confidence.unwrap_or(CONFIDENCE);
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(Usage::new(format!(
+                "`--confidence` is {confidence}; expected a number between 0 and 1"
+            )));
+        }
+        if let Some(lambda) = args.lambdas.iter().chain(&args.lambda).find(|l| !(l.is_finite() && **l >= 0.0))
+        {
+            return Err(Usage::new(format!("the penalty λ is {lambda}; expected a number from 0")));
+        }
+        let degree = match (args.degree, args.interactions) {
+            (Some(0), _) => return Err(Usage::new("`--degree` is 0; expected a number from 1")),
+            (Some(degree), _) => degree,
+            (None, true) => 2,
+            (None, false) => 1,
+        };
+        let outputs = [("--out", &args.out), ("--rows", &args.rows)];
+        for (argument, path) in outputs {
+            if let Some(path) = path {
+                check(argument, path, Holds::Columns)?;
+            }
+        }
+        if let Some(path) = &args.summary_out {
+            check_regular("--summary-out", path)?;
+        }
+        if args.out.is_some() && args.out == args.rows {
+            return Err(Usage::new("`--out` and `--rows` are the same file"));
+        }
+        check_tables(args)?;
+        Ok(Settings {
+            intercept: !args.no_intercept && !matches!(args.model, Model::Simplex | Model::Kernel),
+            confidence,
+            degree,
+            choose: choose(args)?,
+            most_kept: if args.stream { 0 } else { args.memory.unwrap_or(MEMORY).saturating_mul(1 << 17) },
+        })
+    }
+}
+
+/// Which tables there are, and how often each is read.
+fn check_tables(args: &Fit) -> Result<(), Usage> {
+    if args.file.is_some() && args.target.is_none() {
+        return Err(Usage::new("`--target` is needed to fit a table"));
+    }
+    if args.file.is_none() {
+        let given = [
+            ("--rows", args.rows.is_some()),
+            ("--target", args.target.is_some()),
+            ("--weights", args.weights.is_some()),
+            ("--columns", !args.pick.columns.is_empty()),
+            ("--exclude", !args.pick.exclude.is_empty()),
+            ("--degree", args.degree.is_some() || args.interactions),
+        ];
+        if let Some((option, _)) = given.into_iter().find(|&(_, given)| given) {
+            return Err(Usage::new(format!("`{option}` needs a table; `--merge` alone has none")));
+        }
+    }
+    let summaries = args.summary_out.is_some() || !args.merge.is_empty();
+    if summaries && args.pick.missing == MissingWord::Mean {
+        let message = "`--missing mean` fills in means of one file; summaries of several would not agree";
+        return Err(Usage::with_hint(message, "use `--missing drop`"));
+    }
+    if args.rows.is_some() && !args.merge.is_empty() {
+        return Err(Usage::new("`--rows` is of one table; with `--merge` the fit is of several"));
+    }
+    Ok(())
+}
+
+/// Refuses options that the model would ignore.
+fn check_model(args: &Fit) -> Result<(), Usage> {
+    use Model::{Kernel, LeastSquares, Logistic, Nonnegative, Ridge, Simplex, Softmax};
+    let rules: [(&str, bool, &[Model]); 11] = [
+        ("--lambda", args.lambda.is_some(), &[Ridge, Logistic, Softmax, Kernel]),
+        ("--lambdas", !args.lambdas.is_empty(), &[Ridge]),
+        ("--choose", args.choose.is_some(), &[Ridge]),
+        ("--gamma", args.gamma.is_some(), &[Kernel]),
+        ("--confidence", args.confidence.is_some(), &[LeastSquares, Logistic, Softmax]),
+        ("--stream", args.stream, &[LeastSquares]),
+        ("--memory", args.memory.is_some(), &[LeastSquares]),
+        ("--rows", args.rows.is_some(), &[LeastSquares]),
+        ("--summary-out", args.summary_out.is_some(), &[LeastSquares]),
+        ("--merge", !args.merge.is_empty(), &[LeastSquares]),
+        ("--no-intercept", args.no_intercept, &[LeastSquares, Ridge, Logistic, Softmax, Nonnegative]),
+    ];
+    let weightless = (
+        "--weights",
+        args.weights.is_some(),
+        &[LeastSquares, Ridge, Logistic, Softmax, Nonnegative, Simplex][..],
+    );
+    let broken = rules
+        .into_iter()
+        .chain([weightless])
+        .find(|(_, given, models)| *given && !models.contains(&args.model));
+    if let Some((option, _, models)) = broken {
+        let names: Vec<String> = models.iter().map(|&model| word(model)).collect();
+        let message = format!(
+            "`{option}` does not apply to `--model {}`; only to {}",
+            word(args.model),
+            names.join(", ")
+        );
+        return Err(Usage::new(message));
+    }
+    if args.model == Ridge && args.lambda.is_none() && args.lambdas.is_empty() && args.choose.is_none() {
+        let message = "`--model ridge` needs a penalty: `--lambda L`, `--lambdas LIST` or `--choose loo`";
+        return Err(Usage::new(message));
+    }
+    Ok(())
+}
+
+fn word(model: Model) -> String {
+    model.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// `loo`, `kfold:5`.
+fn choose(args: &Fit) -> Result<Option<Choose>, Usage> {
+    let Some(text) = &args.choose else {
+        return Ok((!args.lambdas.is_empty()).then_some(Choose::LeaveOneOut));
+    };
+    let folds = text.strip_prefix("kfold:").and_then(|folds| folds.parse().ok());
+    match (text.as_str(), folds) {
+        ("loo", _) => Ok(Some(Choose::LeaveOneOut)),
+        (_, Some(folds)) => Ok(Some(Choose::Folds(folds))),
+        _ => Err(Usage::new(format!("`--choose`: found {text:?}; expected loo or kfold:K, such as kfold:5"))),
+    }
+}

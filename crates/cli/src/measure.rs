@@ -1,0 +1,58 @@
+//! `spanwise measure`.
+
+use crate::Outcome;
+use crate::args::Measure;
+use crate::failure::Usage;
+use crate::out::{Screen, check_place, to_file, to_stdout};
+use crate::source::Sources;
+use crate::table::{Asked, Source};
+use spanwise::View;
+use spanwise::linear::told::{MeasureRequest, measure};
+use spanwise::report::{Ink, measured_text, to_json};
+
+pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
+    if let Some(path) = &args.out {
+        check_place("--out", path)?;
+    }
+    let mut sources = Sources::default();
+    let span = args.span.as_deref().map(|text| sources.list("--span", text)).transpose()?;
+    let hull = args.hull.as_deref().map(|text| sources.matrix("--hull", text, true)).transpose()?;
+    let target = args.span_column.as_deref();
+    let mut source = Source::open(&Asked { target, ..Asked::plain(&args.file, &args.pick, screen.quiet) })?;
+    let names = source.design().names().to_vec();
+    let mut rows = source.all()?;
+    let y = std::mem::take(&mut rows.y);
+    let x = rows.matrix(&args.file)?;
+    let vector = match (&span, target) {
+        (Some(span), _) => Some(("--span", span.as_slice())),
+        (None, Some(name)) => Some((name, y.as_slice())),
+        (None, None) => None,
+    };
+    if let Some((_, vector)) = vector
+        && vector.len() != x.rows()
+    {
+        let message = format!("`--span` has length {}, the table has {} rows", vector.len(), x.rows());
+        return Err(Usage::new(message).into());
+    }
+    let request = MeasureRequest {
+        x: x.view(),
+        names: &names,
+        intercept: !args.no_intercept,
+        tolerance: args.tolerance,
+        span: vector
+            .map(|(name, v)| Ok::<_, anyhow::Error>((name, View::new(v, &[v.len()])?)))
+            .transpose()?,
+        hull: hull.as_ref().map(spanwise::Matrix::view),
+    };
+    let measured = measure(&request)?;
+    let is_json =
+        args.json || args.out.as_ref().is_some_and(|path| path.extension().is_some_and(|e| e == "json"));
+    let ink = if args.out.is_some() { Ink::Plain } else { screen.ink };
+    let text = if is_json { to_json(&measured)? } else { measured_text(&measured, &[], ink) };
+    match &args.out {
+        Some(path) => to_file(path, &text)?,
+        None if screen.quiet && !args.json => {}
+        None => to_stdout(&text)?,
+    }
+    Ok(if measured.all_inside() { Outcome::Done } else { Outcome::Outside })
+}

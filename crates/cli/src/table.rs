@@ -1,0 +1,264 @@
+//! Tables as the rows of a model: columns chosen, categories made numbers, batch by batch.
+
+mod batch;
+
+pub(crate) use batch::{Role, Rows};
+
+use crate::args::{MissingWord, Pick};
+use crate::failure::Usage;
+use crate::source::is_inline;
+use anyhow::Context;
+use batch::columns_of;
+use indicatif::{ProgressBar, ProgressStyle};
+use spanwise::linear::design::{Design, Field, Means, Missing, Settings};
+use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Files from this many bytes, or rows, show how far reading has come.
+const LONG: u64 = 1 << 24;
+/// How much of a file is looked at to tell whether its first row is numbers.
+const FIRST_ROW: u64 = 1 << 20;
+
+/// Which table, and what its columns are for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) pick: &'a Pick,
+    /// The column to predict, if one is.
+    pub(crate) target: Option<&'a str>,
+    /// Whether the target is a class and not a number.
+    pub(crate) classes: bool,
+    pub(crate) weights: Option<&'a str>,
+    /// Products up to this degree.
+    pub(crate) degree: usize,
+    pub(crate) interactions: bool,
+    pub(crate) quiet: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// A table without a target.
+    pub(crate) fn plain(file: &'a str, pick: &'a Pick, quiet: bool) -> Self {
+        Asked {
+            file,
+            pick,
+            target: None,
+            classes: false,
+            weights: None,
+            degree: 0,
+            interactions: false,
+            quiet,
+        }
+    }
+}
+
+/// Where batches come from.
+enum Batches {
+    Reader(Box<TableReader>),
+    /// A matrix written in the argument.
+    Whole(Option<Table>),
+}
+
+/// A table that is read through a design.
+pub(crate) struct Source {
+    batches: Batches,
+    /// The first batch, read to learn the columns.
+    first: Option<Table>,
+    design: Design,
+    role: Role,
+    bar: ProgressBar,
+    rows: u64,
+}
+
+impl Source {
+    /// Opens the table and decides its columns.
+    pub(crate) fn open(asked: &Asked<'_>) -> anyhow::Result<Self> {
+        let (batches, first) = open(asked)?;
+        let fields = fields(&first, asked)?;
+        let settings = settings(asked)?;
+        let design = Design::new(&fields, &settings).with_context(|| asked.file.to_owned())?;
+        let design = if settings.missing == Missing::Mean { with_means(design, asked)? } else { design };
+        let bar = progress(&batches, asked.quiet);
+        Ok(Source { batches, first: Some(first), design, role: Role::new(asked), bar, rows: 0 })
+    }
+
+    /// Opens a table to be read through a design that is known: rows to predict, or to read again.
+    pub(crate) fn with_design(asked: &Asked<'_>, design: Design, with_target: bool) -> anyhow::Result<Self> {
+        let columns = design.encodings().iter().map(|encoding| encoding.name.clone());
+        let role = if with_target { Role::new(asked) } else { Role::without_target(asked) };
+        let categories = design.encodings().iter().filter(|encoding| encoding.levels.is_some());
+        let categories = categories.map(|encoding| encoding.name.clone());
+        let options = ReadOptions {
+            columns: Some(columns.chain(role.names()).collect()),
+            categories: categories.chain(role.class_name()).collect(),
+            header: has_header(asked),
+            ..ReadOptions::default()
+        };
+        let batches = Batches::Reader(Box::new(TableReader::open(asked.file, &options)?));
+        let bar = progress(&batches, asked.quiet);
+        Ok(Source { batches, first: None, design, role, bar, rows: 0 })
+    }
+
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// The next rows; `None` at the end.
+    pub(crate) fn next_rows(&mut self) -> anyhow::Result<Option<Rows>> {
+        let table = match self.first.take() {
+            Some(first) => Some(first),
+            None => self.batches.next()?,
+        };
+        let Some(table) = table else {
+            self.bar.finish_and_clear();
+            return Ok(None);
+        };
+        let rows = batch::rows(&table, &self.design, &self.role, self.rows)?;
+        self.rows += table.rows() as u64;
+        if let Batches::Reader(reader) = &self.batches {
+            self.bar.set_position(reader.progress().done);
+            self.bar.set_message(format!("{} rows", self.rows));
+        }
+        Ok(Some(rows))
+    }
+
+    /// All rows at once.
+    pub(crate) fn all(&mut self) -> anyhow::Result<Rows> {
+        let mut all = Rows::default();
+        while let Some(rows) = self.next_rows()? {
+            all.append(rows);
+        }
+        Ok(all)
+    }
+}
+
+impl Batches {
+    fn next(&mut self) -> Result<Option<Table>, IoError> {
+        match self {
+            Batches::Reader(reader) => reader.next().transpose(),
+            Batches::Whole(table) => Ok(table.take()),
+        }
+    }
+}
+
+/// The table and its first rows.
+fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
+    let pick = asked.pick;
+    if is_inline(asked.file) {
+        let table = Table::from_tensor(&parse_matrix(asked.file)?)?;
+        return Ok((Batches::Whole(None), table));
+    }
+    let role = Role::new(asked);
+    let columns = (!pick.columns.is_empty()).then(|| {
+        let mut columns = pick.columns.clone();
+        columns.extend(role.names());
+        columns
+    });
+    let options = ReadOptions {
+        columns,
+        categories: pick.categories.iter().cloned().chain(role.class_name()).collect(),
+        header: has_header(asked),
+        ..ReadOptions::default()
+    };
+    let mut reader = TableReader::open(asked.file, &options)?;
+    let first = reader.next().transpose()?;
+    let first = first.ok_or_else(|| Usage::new(format!("{}: there are no rows", asked.file)))?;
+    Ok((Batches::Reader(Box::new(reader)), first))
+}
+
+/// Whether the first row names the columns. As for arrays, a first row of numbers is data.
+fn has_header(asked: &Asked<'_>) -> bool {
+    let separator = match Path::new(asked.file).extension().and_then(|end| end.to_str()) {
+        _ if asked.pick.no_header => return false,
+        Some("csv") => ',',
+        Some("tsv") => '\t',
+        _ => return true,
+    };
+    let mut line = String::new();
+    // What cannot be read is complained about by the reader.
+    let read =
+        File::open(asked.file).and_then(|file| BufReader::new(file.take(FIRST_ROW)).read_line(&mut line));
+    read.is_err() || !line.split(separator).all(|field| field.trim().parse::<f64>().is_ok())
+}
+
+/// The columns that become the model's, in the order asked for.
+fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
+    let pick = asked.pick;
+    let role = Role::new(asked);
+    for name in role.names().chain(pick.exclude.iter().cloned()).chain(pick.columns.iter().cloned()) {
+        first.column(&name)?;
+    }
+    let roles: Vec<String> = role.names().collect();
+    let wanted =
+        |name: &str| !roles.iter().any(|role| role == name) && !pick.exclude.iter().any(|out| out == name);
+    let names: Vec<&str> = if pick.columns.is_empty() {
+        first.names().filter(|name| wanted(name)).collect()
+    } else {
+        if let Some(name) = pick.columns.iter().find(|name| roles.contains(name)) {
+            let message = format!("`--columns` names {name:?}, which is the target or the weights");
+            return Err(Usage::new(message).into());
+        }
+        pick.columns.iter().map(String::as_str).filter(|name| wanted(name)).collect()
+    };
+    let columns = columns_of(first);
+    let field = |name: &str| {
+        let column = columns.iter().find(|column| column.name == name)?;
+        Some(match column.values {
+            spanwise::linear::design::Values::Numbers(_) => Field::numbers(name),
+            spanwise::linear::design::Values::Categories { levels, .. } => Field::categories(name, levels),
+        })
+    };
+    Ok(names.into_iter().filter_map(field).collect())
+}
+
+fn settings(asked: &Asked<'_>) -> Result<Settings, Usage> {
+    let reference = |text: &String| match text.split_once('=') {
+        Some((column, level)) => Ok((column.to_owned(), level.to_owned())),
+        None => Err(Usage::new(format!("`--reference`: found {text:?}; expected COLUMN=LEVEL"))),
+    };
+    Ok(Settings {
+        missing: match asked.pick.missing {
+            MissingWord::Error => Missing::Error,
+            MissingWord::Drop => Missing::Drop,
+            MissingWord::Mean => Missing::Mean,
+        },
+        references: asked.pick.reference.iter().map(reference).collect::<Result<_, _>>()?,
+        degree: asked.degree,
+        interactions_only: asked.interactions,
+    })
+}
+
+/// Reads the table once for the means of its columns.
+fn with_means(design: Design, asked: &Asked<'_>) -> anyhow::Result<Design> {
+    if asked.file == "-" {
+        let message = "`--missing mean` reads the table twice; standard input can be read once";
+        return Err(Usage::new(message).into());
+    }
+    let mut means = Means::new(&design);
+    let (mut batches, first) = open(asked)?;
+    let mut next = Some(first);
+    while let Some(table) = next {
+        means.observe(&design, &columns_of(&table)).with_context(|| asked.file.to_owned())?;
+        next = batches.next()?;
+    }
+    design.with_means(&means).with_context(|| asked.file.to_owned())
+}
+
+/// Drawn to stderr, and only if that is a terminal.
+fn progress(batches: &Batches, quiet: bool) -> ProgressBar {
+    let Batches::Reader(reader) = batches else { return ProgressBar::hidden() };
+    let progress = reader.progress();
+    let Some(total) = progress.total.filter(|&total| !quiet && total >= LONG) else {
+        return ProgressBar::hidden();
+    };
+    let template = match progress.unit {
+        ProgressUnit::Bytes => "reading {bar:40} {bytes}/{total_bytes}, {msg}, {eta} left",
+        ProgressUnit::Rows => "reading {bar:40} {pos}/{len} rows, {eta} left",
+    };
+    let bar = ProgressBar::new(total);
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,222 @@
+//! One batch: a table's rows as features, target and weights.
+
+use super::Asked;
+use crate::failure::Usage;
+use anyhow::anyhow;
+use spanwise::Matrix;
+use spanwise::linear::design::{self, Design, DesignError, Missing};
+use spanwise::linear::told::Label;
+use spanwise_io::{Column, Table, Values};
+
+/// Which columns are not features, and what they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Role {
+    target: Option<String>,
+    classes: bool,
+    weights: Option<String>,
+}
+
+impl Role {
+    pub(crate) fn new(asked: &Asked<'_>) -> Self {
+        Role {
+            target: asked.target.map(str::to_owned),
+            classes: asked.classes,
+            weights: asked.weights.map(str::to_owned),
+        }
+    }
+
+    /// For rows to predict.
+    pub(crate) fn without_target(_: &Asked<'_>) -> Self {
+        Role { target: None, classes: false, weights: None }
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> + '_ {
+        self.target.iter().chain(&self.weights).cloned()
+    }
+
+    /// The target, where it is a class.
+    pub(crate) fn class_name(&self) -> Option<String> {
+        self.target.clone().filter(|_| self.classes)
+    }
+}
+
+/// Rows of numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    /// Row after row.
+    pub(crate) x: Vec<f64>,
+    pub(crate) width: usize,
+    /// Which rows of the table these are, from 0.
+    pub(crate) index: Vec<u64>,
+    /// The target, where it is a number.
+    pub(crate) y: Vec<f64>,
+    /// The target, where it is a class.
+    pub(crate) labels: Vec<Label>,
+    pub(crate) weights: Option<Vec<f64>>,
+    /// Rows of the table, those left out included.
+    pub(crate) read: u64,
+    /// Values that took the mean.
+    pub(crate) filled: u64,
+}
+
+impl Rows {
+    pub(crate) fn count(&self) -> usize {
+        self.index.len()
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.read - self.count() as u64
+    }
+
+    pub(crate) fn append(&mut self, other: Rows) {
+        self.width = other.width;
+        self.x.extend(other.x);
+        self.index.extend(other.index);
+        self.y.extend(other.y);
+        self.labels.extend(other.labels);
+        match (&mut self.weights, other.weights) {
+            (Some(own), Some(more)) => own.extend(more),
+            (own @ None, more) => *own = more,
+            (Some(_), None) => {}
+        }
+        self.read += other.read;
+        self.filled += other.filled;
+    }
+
+    /// The features as a matrix; `file` is named where there are none.
+    pub(crate) fn matrix(&mut self, file: &str) -> anyhow::Result<Matrix> {
+        if self.index.is_empty() {
+            let message = format!("{file}: no row is left of {}", self.read);
+            return Err(Usage::with_hint(
+                message,
+                "every row has a missing value; `--exclude` columns, or `--missing mean`",
+            )
+            .into());
+        }
+        let data = std::mem::take(&mut self.x);
+        Ok(Matrix::new(data, self.index.len(), self.width)?)
+    }
+}
+
+/// The table's columns as a design takes them.
+pub(super) fn columns_of(table: &Table) -> Vec<design::Column<'_>> {
+    table.columns().iter().map(column_of).collect()
+}
+
+fn column_of(column: &Column) -> design::Column<'_> {
+    let values = match &column.values {
+        Values::Numbers(numbers) => design::Values::Numbers(numbers),
+        Values::Categories(c) => design::Values::Categories { codes: c.codes(), levels: c.levels() },
+    };
+    design::Column { name: &column.name, values }
+}
+
+/// The rows of `table`, the first of which is row `start` of the file's data.
+pub(super) fn rows(table: &Table, design: &Design, role: &Role, start: u64) -> anyhow::Result<Rows> {
+    let target = role.target.as_deref().map(|name| Outcome::new(table, name, role.classes)).transpose()?;
+    let weights = role.weights.as_deref().map(|name| Outcome::new(table, name, false)).transpose()?;
+    let drop = design.missing() == Missing::Drop;
+    let present =
+        |row: usize| [&target, &weights].into_iter().flatten().all(|outcome| outcome.is_present(row));
+    let encoded = design
+        .encode(&columns_of(table), |row| !drop || present(row))
+        .map_err(|error| located(table, error))?;
+    for outcome in [&target, &weights].into_iter().flatten() {
+        if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
+            return Err(missing_at(table, row, outcome.index, outcome.value(row), true));
+        }
+    }
+    if let Some(weights) = &weights
+        && let Some(&row) = encoded.kept.iter().find(|&&row| weights.value(row) < 0.0)
+    {
+        let (place, value) = (table.place(row, weights.index), weights.value(row));
+        return Err(Usage::new(format!("{place}: found {value}; a weight must not be negative")).into());
+    }
+    let mut rows = Rows {
+        width: encoded.x.cols(),
+        index: encoded.kept.iter().map(|&row| start + row as u64).collect(),
+        read: table.rows() as u64,
+        filled: encoded.filled as u64,
+        ..Rows::default()
+    };
+    if let Some(target) = &target {
+        if role.classes {
+            rows.labels = encoded.kept.iter().map(|&row| target.label(row)).collect();
+        } else {
+            rows.y = encoded.kept.iter().map(|&row| target.value(row)).collect();
+        }
+    }
+    rows.weights = weights.map(|weights| encoded.kept.iter().map(|&row| weights.value(row)).collect());
+    rows.x = encoded.x.as_slice().to_vec();
+    Ok(rows)
+}
+
+/// A target or weights in a table.
+struct Outcome<'a> {
+    index: usize,
+    values: &'a Values,
+}
+
+impl<'a> Outcome<'a> {
+    fn new(table: &'a Table, name: &str, classes: bool) -> anyhow::Result<Self> {
+        let column = table.column(name)?;
+        let index = table.columns().iter().position(|column| column.name == name).unwrap_or(0);
+        if let (Values::Categories(categories), false) = (&column.values, classes) {
+            let text =
+                (0..table.rows()).find_map(|row| categories.get(row).filter(|t| t.parse::<f64>().is_err()));
+            let row = (0..table.rows()).find(|&row| categories.get(row) == text).unwrap_or(0);
+            let message = format!(
+                "{}: found {:?}; the target and the weights must be numbers",
+                table.place(row, index),
+                text.unwrap_or_default()
+            );
+            return Err(Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes").into());
+        }
+        Ok(Outcome { index, values: &column.values })
+    }
+
+    fn is_present(&self, row: usize) -> bool {
+        match self.values {
+            Values::Numbers(numbers) => numbers[row].is_finite(),
+            Values::Categories(categories) => categories.get(row).is_some(),
+        }
+    }
+
+    fn value(&self, row: usize) -> f64 {
+        match self.values {
+            Values::Numbers(numbers) => numbers[row],
+            Values::Categories(_) => f64::NAN,
+        }
+    }
+
+    fn label(&self, row: usize) -> Label {
+        match self.values {
+            Values::Numbers(numbers) => Label(numbers[row].to_string()),
+            Values::Categories(categories) => Label(categories.get(row).unwrap_or_default().to_owned()),
+        }
+    }
+}
+
+/// The error with the place in the file.
+fn located(table: &Table, error: DesignError) -> anyhow::Error {
+    match &error {
+        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, false),
+        DesignError::NewLevel { index, row, level, .. } => {
+            let message =
+                format!("{}: {level:?} is a level the model was not fitted with", table.place(*row, *index));
+            Usage::with_hint(message, "leave such rows out, or fit with rows that have the level").into()
+        }
+        _ => anyhow::Error::new(error).context(table.source().to_string()),
+    }
+}
+
+fn missing_at(table: &Table, row: usize, index: usize, value: f64, outcome: bool) -> anyhow::Error {
+    let found = if value.is_nan() { "nothing".to_owned() } else { value.to_string() };
+    let message = format!("{}: found {found}; expected a finite number", table.place(row, index));
+    let hint = if outcome {
+        "`--missing drop` leaves such rows out"
+    } else {
+        "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean"
+    };
+    anyhow!(Usage::with_hint(message, hint))
+}

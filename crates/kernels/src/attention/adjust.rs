@@ -1,0 +1,129 @@
+//! From products to scores: soft cap, bias, `ALiBi`, masks. One small sweep for each that is asked for.
+//!
+//! All of it happens to one panel of one tile: `s (keys, LANES)`, where the lanes are query rows.
+
+use super::exp::tanh;
+use super::part::{Block, Tile};
+use super::storage::Storage;
+use crate::Element;
+use crate::simd::{Float, Real};
+use std::f64::consts::LOG2_E;
+use std::ops::Range;
+
+/// One panel of one tile.
+pub(super) struct Adjust<'a, 'b, T: Storage> {
+    pub(super) block: &'a Block<'b, T>,
+    pub(super) tile: Tile,
+    /// The panel's first row.
+    pub(super) row: usize,
+    /// The tile's keys that some row of the panel sees.
+    pub(super) keys: Range<usize>,
+    /// The tile's keys that spans leave to all rows of the panel.
+    pub(super) common: Range<usize>,
+    /// `(TILE_KEYS, LANES)`.
+    pub(super) scores: &'a mut [T::Real],
+    /// Room for LANES lines of [`super::TILE_KEYS`] numbers.
+    pub(super) lines: &'a mut [T::Real],
+}
+
+impl<T: Storage> Adjust<'_, '_, T> {
+    #[inline(always)]
+    pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) {
+        if let Some(cap) = self.block.softcap {
+            self.cap(isa, cap);
+        }
+        if self.tile.dense {
+            self.add(isa);
+        }
+        if self.block.parts.iter().any(|part| part.alibi.is_some()) {
+            self.alibi(isa);
+        }
+        if self.common != self.keys {
+            self.spans(isa);
+        }
+    }
+
+    /// `s` is `scale·q·k/c` and becomes `c·log₂e·tanh(s)`.
+    #[inline(always)]
+    fn cap<S: Float<T::Real>>(&mut self, isa: S, cap: f64) {
+        let factor = isa.splat(T::Real::from_f64(cap * LOG2_E));
+        for s in self.scores[self.keys.start * S::LANES..self.keys.end * S::LANES].chunks_exact_mut(S::LANES)
+        {
+            isa.store(isa.mul(factor, tanh(isa, isa.load(s))), s);
+        }
+    }
+
+    /// Bias, mask and pattern: line by line as they lie, then transposed into lanes.
+    #[inline(always)]
+    fn add<S: Float<T::Real>>(&mut self, isa: S) {
+        let (lanes, count) = (S::LANES, self.keys.len());
+        let stride = count.next_multiple_of(lanes);
+        for lane in 0..lanes {
+            let line = &mut self.lines[lane * stride..][..count];
+            self.block.additive(self.row + lane, self.tile.start + self.keys.start, line);
+        }
+        let (hidden, lowest) = (isa.splat(T::Real::NEG_INFINITY), isa.splat(T::Real::LOWEST));
+        for k in (0..count).step_by(lanes) {
+            let mut square = isa.square(hidden);
+            for (lane, row) in square.as_mut().iter_mut().enumerate() {
+                *row = isa.load(&self.lines[lane * stride + k..]);
+            }
+            let square = isa.transpose(square);
+            let scores = &mut self.scores[(self.keys.start + k) * lanes..self.keys.end * lanes];
+            for (s, &x) in scores.chunks_exact_mut(lanes).zip(square.as_ref()) {
+                // Where −∞ is added the product does not matter: NaN − ∞ would be NaN.
+                let sum = isa.add(isa.load(s), x);
+                isa.store(isa.where_greater(lowest, x, hidden, sum), s);
+            }
+        }
+    }
+
+    /// `− slope·|place − key|`, places and keys counted from the tile's start, where they are small.
+    #[inline(always)]
+    fn alibi<S: Float<T::Real>>(&mut self, isa: S) {
+        let (slopes, places) = self.lines.split_at_mut(S::LANES);
+        for lane in 0..S::LANES {
+            let (part, query) = self.block.query(self.row + lane);
+            let (slope, place) = match part.alibi {
+                Some(alibi) => (alibi.slope, query as i64 + alibi.offset - self.tile.start as i64),
+                None => (0.0, 0),
+            };
+            slopes[lane] = T::Real::from_f64(slope * LOG2_E);
+            places[lane] = T::Real::from_f64(place as f64);
+        }
+        let (slopes, places) = (isa.load(slopes), isa.load(places));
+        let scores = &mut self.scores[self.keys.start * S::LANES..self.keys.end * S::LANES];
+        for (key, s) in self.keys.clone().zip(scores.chunks_exact_mut(S::LANES)) {
+            let key = isa.splat(T::Real::from_f64(key as f64));
+            let distance = isa.max(isa.sub(places, key), isa.sub(key, places));
+            isa.store(isa.neg_mul_add(slopes, distance, isa.load(s)), s);
+        }
+    }
+
+    /// −∞ where a key lies outside a row's span.
+    #[inline(always)]
+    fn spans<S: Float<T::Real>>(&mut self, isa: S) {
+        let (starts, ends) = self.lines.split_at_mut(S::LANES);
+        for lane in 0..S::LANES {
+            let row = (self.row + lane).min(self.block.spans.len() - 1);
+            let span = self.block.spans[row].within(&self.tile);
+            starts[lane] = T::Real::from_f64(span.start as f64);
+            ends[lane] = T::Real::from_f64(span.end as f64);
+        }
+        let (starts, ends) = (isa.load(starts), isa.load(ends));
+        let hidden = isa.splat(T::Real::NEG_INFINITY);
+        let outside = if self.common.is_empty() {
+            [self.keys.clone(), 0..0]
+        } else {
+            [self.keys.start..self.common.start, self.common.end..self.keys.end]
+        };
+        for keys in outside {
+            let scores = &mut self.scores[keys.start * S::LANES..keys.end * S::LANES];
+            for (key, s) in keys.zip(scores.chunks_exact_mut(S::LANES)) {
+                let key = isa.splat(T::Real::from_f64(key as f64));
+                let before_end = isa.where_greater(ends, key, isa.load(s), hidden);
+                isa.store(isa.where_greater(starts, key, hidden, before_end), s);
+            }
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! The loop over the tiles of one block of query rows.
+
+use super::TILE_KEYS;
+use super::adjust::Adjust;
+use super::buffer::Buffer;
+use super::exp::exp2;
+use super::part::{Block, Span, Tile};
+use super::product::{Panels, Scores, Values, rows_at_once};
+use super::statistics::{Wanted, Weights};
+use super::storage::{Rows, Storage, widen_row};
+use super::sweep::{all_finite, copy_strips, exponentials, maximum};
+use crate::Element;
+use crate::simd::{Float, FloatKernel, Real};
+use std::f64::consts::{LN_2, LOG2_E};
+use std::ops::Range;
+
+/// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
+const SLOT_KEYS: usize = TILE_KEYS + 8;
+
+/// From so many query rows on a strip of values is copied before it is used: rows that lie a power of two apart share
+/// few sets of the first cache and would push each other out of it.
+const STRIPS_FROM: usize = 32;
+
+/// Memory a block works in; one per thread, reused from block to block.
+pub struct Scratch<A> {
+    pub(super) queries: Buffer<A>,
+    lines: Buffer<A>,
+    pub(super) packed: Buffer<A>,
+    pub(super) scores: Buffer<A>,
+    strips: Buffer<A>,
+    out: Buffer<A>,
+    rows: Buffer<A>,
+}
+
+impl<A: Real> Scratch<A> {
+    /// Empty; it grows with the first block.
+    pub const fn new() -> Self {
+        Scratch {
+            queries: Buffer::new(),
+            lines: Buffer::new(),
+            packed: Buffer::new(),
+            scores: Buffer::new(),
+            strips: Buffer::new(),
+            out: Buffer::new(),
+            rows: Buffer::new(),
+        }
+    }
+}
+
+impl<A: Real> Default for Scratch<A> {
+    fn default() -> Self {
+        Scratch::new()
+    }
+}
+
+/// Attention of one block: a [`FloatKernel`] whose fields are its arguments.
+pub struct Forward<'a, 'b, T: Storage> {
+    /// What to attend to.
+    pub block: Block<'b, T>,
+    /// Where to work.
+    pub scratch: &'a mut Scratch<T::Real>,
+    /// `(rows, E)`.
+    pub out: &'a mut [T],
+    /// `(rows,)`: the logarithm of each row's denominator.
+    pub lse: &'a mut [f64],
+    /// Statistics of the weights, where asked for. All scores of the block are then kept.
+    pub wanted: Option<Wanted<'a>>,
+}
+
+/// Which keys the rows of a panel see: some of them, all of them.
+#[derive(Clone, Copy)]
+struct Reach {
+    some: Span,
+    all: Span,
+}
+
+/// The parts of [`Scratch`] in use, with their shapes.
+struct Work<'a, 'b, T: Storage> {
+    block: Block<'b, T>,
+    reach: Vec<Reach>,
+    /// `E`, rounded up to whole vectors.
+    width: usize,
+    /// How far apart two panels of scores are.
+    stride: usize,
+    /// `(panels, D, LANES)`.
+    queries: &'a [T::Real],
+    /// `(LANES, TILE_KEYS)`.
+    lines: &'a mut [T::Real],
+    /// A tile of keys or values.
+    packed: &'a mut [T::Real],
+    /// A tile of values, two vectors of columns after another: `(strips, TILE_KEYS, 2·LANES)`.
+    strips: &'a mut [T::Real],
+    /// `(panels, slots, SLOT_KEYS, LANES)`: scores, then weights.
+    scores: &'a mut [T::Real],
+    /// `(panels·LANES, width)`.
+    out: &'a mut [T::Real],
+    /// Each `(panels·LANES,)`: the maximum so far, the sum so far, `Σ a·log₂ a`, and what `out` is multiplied by.
+    max: &'a mut [T::Real],
+    sum: &'a mut [T::Real],
+    moment: &'a mut [T::Real],
+    alpha: &'a mut [T::Real],
+}
+
+impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Float<T::Real>>(self, isa: S) {
+        let Forward { block, scratch, out, lse, wanted } = self;
+        let (rows, depth, value_width) = (block.spans.len(), block.keys.dims()[1], block.values.dims()[1]);
+        if rows == 0 {
+            return;
+        }
+        let (panels, width) = (rows.div_ceil(S::LANES), value_width.next_multiple_of(S::LANES));
+        let padded = panels * S::LANES;
+        let slots = if wanted.is_some() { block.tiles.len().max(1) } else { 1 };
+        let stride = slots * SLOT_KEYS * S::LANES;
+
+        let lines = scratch.lines.reserve(S::LANES * TILE_KEYS.max(depth.next_multiple_of(S::LANES)));
+        let queries = scratch.queries.reserve(panels * depth * S::LANES);
+        pack_queries(isa, &block, lines, queries);
+        let out_rows = scratch.out.reserve(padded * width);
+        out_rows.fill(T::Real::ZERO);
+        let (max, rest) = scratch.rows.reserve(padded * 4).split_at_mut(padded);
+        let (sum, rest) = rest.split_at_mut(padded);
+        let (moment, alpha) = rest.split_at_mut(padded);
+        max.fill(T::Real::NEG_INFINITY);
+        sum.fill(T::Real::ZERO);
+        moment.fill(T::Real::ZERO);
+
+        let mut work = Work {
+            reach: (0..panels).map(|panel| reach(&block, panel * S::LANES, S::LANES)).collect(),
+            width,
+            stride,
+            queries,
+            lines,
+            packed: scratch.packed.reserve(TILE_KEYS * width.max(depth)),
+            strips: scratch.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
+            scores: scratch.scores.reserve(panels * stride),
+            out: out_rows,
+            max,
+            sum,
+            moment,
+            alpha,
+            block,
+        };
+        for segment in block.tiles.chunks(slots) {
+            for (slot, tile) in segment.iter().enumerate() {
+                work.score(isa, slot, *tile);
+            }
+            for panel in 0..panels {
+                work.softmax(isa, panel, segment, wanted.is_some());
+            }
+            for (slot, tile) in segment.iter().enumerate() {
+                work.weigh(isa, slot, *tile);
+            }
+        }
+        work.finish(isa, out, lse, wanted);
+    }
+}
+
+/// `qt[panel][i][lane] = factor·q[row][i]`; rows behind the last repeat it.
+#[inline(always)]
+fn pack_queries<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    block: &Block<'_, T>,
+    lines: &mut [T::Real],
+    queries: &mut [T::Real],
+) {
+    let (lanes, depth) = (S::LANES, block.keys.dims()[1]);
+    let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
+    let factor = isa.splat(T::Real::from_f64(factor));
+    let stride = depth.next_multiple_of(lanes);
+    for (panel, to) in queries.chunks_exact_mut(depth * lanes).enumerate() {
+        for lane in 0..lanes {
+            let (part, query) = block.query(panel * lanes + lane);
+            let line = &mut lines[lane * stride..][..depth];
+            widen_row(&part.queries, query, 0, line);
+        }
+        for i in (0..depth).step_by(lanes) {
+            let mut square = isa.square(factor);
+            for (lane, row) in square.as_mut().iter_mut().enumerate() {
+                *row = isa.mul(isa.load(&lines[lane * stride + i..]), factor);
+            }
+            let square = isa.transpose(square);
+            for (to, &column) in to[i * lanes..].chunks_exact_mut(lanes).zip(square.as_ref()) {
+                isa.store(column, to);
+            }
+        }
+    }
+}
+
+fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reach {
+    let rows = &block.spans[first..(first + count).min(block.spans.len())];
+    let every = Span { start: 0, end: usize::MAX };
+    Reach {
+        some: rows.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)),
+        all: rows.iter().fold(every, |common, &span| common.common(span)),
+    }
+}
+
+impl<T: Storage> Work<'_, '_, T> {
+    /// The scores of one tile, into `slot`.
+    #[inline(always)]
+    fn score<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
+        let (lanes, depth) = (S::LANES, self.block.keys.dims()[1]);
+        let keys = Rows::of(&self.block.keys, [tile.start, tile.end], depth, self.packed);
+        let at_once = 2;
+        let offset = slot * SLOT_KEYS * lanes;
+        for first in (0..self.reach.len()).step_by(at_once) {
+            let panels = at_once.min(self.reach.len() - first);
+            let group = &self.reach[first..first + panels];
+            let seen = group.iter().fold(Span { start: 0, end: 0 }, |hull, reach| hull.hull(reach.some));
+            let seen = seen.within(&tile);
+            Scores {
+                queries: &self.queries[first * depth * lanes..],
+                width: depth,
+                keys,
+                first: seen.start,
+                last: seen.end,
+                to: Panels { data: &mut self.scores[first * self.stride + offset..], stride: self.stride },
+            }
+            .run(isa, panels);
+        }
+        for (panel, reach) in self.reach.iter().enumerate() {
+            let adjust = Adjust {
+                block: &self.block,
+                tile,
+                row: panel * lanes,
+                keys: reach.some.within(&tile),
+                common: reach.all.within(&tile),
+                scores: &mut self.scores[panel * self.stride + offset..][..TILE_KEYS * lanes],
+                lines: self.lines,
+            };
+            adjust.run(isa);
+        }
+    }
+
+    /// Scores of one panel to weights, with the maximum and the sum brought up to date.
+    #[inline(always)]
+    fn softmax<S: Float<T::Real>>(&mut self, isa: S, panel: usize, tiles: &[Tile], whole: bool) {
+        let lanes = S::LANES;
+        let rows = panel * lanes..(panel + 1) * lanes;
+        let reach = self.reach[panel].some;
+        let slot = |slot: usize, keys: Range<usize>| {
+            let first = panel * self.stride + slot * SLOT_KEYS * lanes;
+            first + keys.start * lanes..first + keys.end * lanes
+        };
+        let old = isa.load(&self.max[rows.clone()]);
+        let mut max = old;
+        for (i, tile) in tiles.iter().enumerate() {
+            max = maximum(isa, max, &self.scores[slot(i, reach.within(tile))]);
+        }
+        // Where nothing has been seen yet the maximum is −∞, and −∞ − −∞ would be NaN.
+        let nothing = isa.splat(T::Real::NEG_INFINITY);
+        let base = isa.where_greater(max, nothing, max, isa.splat(T::Real::ZERO));
+        let alpha = exp2(isa, isa.sub(old, base));
+        let mut sum = isa.mul(isa.load(&self.sum[rows.clone()]), alpha);
+        let mut moment = isa.splat(T::Real::ZERO);
+        for (i, tile) in tiles.iter().enumerate() {
+            let seen = reach.within(tile);
+            let (all, seen) = (slot(i, 0..tile.end - tile.start), slot(i, seen));
+            if whole {
+                // Sweeps over whole tiles find zeros where the panel sees nothing.
+                self.scores[all.start..seen.start.clamp(all.start, all.end)].fill(T::Real::ZERO);
+                self.scores[seen.end.clamp(all.start, all.end)..all.end].fill(T::Real::ZERO);
+                let (s, m) = exponentials::<_, S, true>(isa, base, &mut self.scores[seen]);
+                sum = isa.add(sum, s);
+                moment = isa.add(moment, m);
+            } else {
+                sum = isa.add(sum, exponentials::<_, S, false>(isa, base, &mut self.scores[seen]).0);
+            }
+        }
+        isa.store(max, &mut self.max[rows.clone()]);
+        isa.store(sum, &mut self.sum[rows.clone()]);
+        isa.store(moment, &mut self.moment[rows.clone()]);
+        isa.store(alpha, &mut self.alpha[rows]);
+    }
+
+    /// `out = out·alpha + a·V` for one tile.
+    #[inline(always)]
+    fn weigh<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
+        let (lanes, rows, width) = (S::LANES, self.block.spans.len(), self.width);
+        if slot > 0 {
+            // The maximum of the segment is known since its first tile.
+            self.alpha.fill(T::Real::ONE);
+        }
+        let values = Rows::of(&self.block.values, [tile.start, tile.end], width, self.packed);
+        let hides =
+            tile.dense || self.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
+        if hides && !all_finite(isa, values, tile.end - tile.start) {
+            return self.weigh_carefully(lanes, slot, tile);
+        }
+        let at_once = rows_at_once::<T::Real, S>();
+        let in_strips = rows >= STRIPS_FROM;
+        if in_strips {
+            copy_strips(isa, values, tile.end - tile.start, self.strips);
+        }
+        for column in (0..width).step_by(2 * lanes) {
+            let columns = (width - column).min(2 * lanes);
+            let values = if in_strips {
+                Rows::gapless(&self.strips[column * TILE_KEYS..][..TILE_KEYS * 2 * lanes], 2 * lanes)
+            } else {
+                values.columns(column, columns)
+            };
+            for row in (0..rows).step_by(at_once) {
+                let seen = reach(&self.block, row, at_once).some.within(&tile);
+                let first = row / lanes * self.stride + (slot * SLOT_KEYS + seen.start) * lanes;
+                Values {
+                    weights: &self.scores[first..][..seen.len() * lanes],
+                    lane: row % lanes,
+                    rows: values,
+                    first: seen.start,
+                    last: seen.end,
+                    alpha: &self.alpha[row..],
+                    out: &mut self.out[row * width..],
+                    width,
+                    column,
+                }
+                .run(isa, columns / lanes);
+            }
+        }
+    }
+
+    /// [`Work::weigh`] where a hidden key may have a value that is not finite: `0·∞` is NaN, so it is left out.
+    fn weigh_carefully(&mut self, lanes: usize, slot: usize, tile: Tile) {
+        let value_width = self.block.values.dims()[1];
+        let mut line = vec![T::Real::ZERO; value_width];
+        for row in 0..self.block.spans.len() {
+            let out = &mut self.out[row * self.width..][..value_width];
+            for o in out.iter_mut() {
+                *o = *o * self.alpha[row];
+            }
+            for key in tile.start..tile.end {
+                if self.block.hides(row, key) {
+                    continue;
+                }
+                let panel = row / lanes * self.stride + row % lanes;
+                let weight = self.scores[panel + (slot * SLOT_KEYS + key - tile.start) * lanes];
+                widen_row(&self.block.values, key, 0, &mut line);
+                for (o, &v) in out.iter_mut().zip(&line) {
+                    *o += weight * v;
+                }
+            }
+        }
+    }
+
+    /// Divides by the denominators, and takes the statistics.
+    #[inline(always)]
+    fn finish<S: Float<T::Real>>(self, isa: S, out: &mut [T], lse: &mut [f64], wanted: Option<Wanted<'_>>) {
+        let value_width = self.block.values.dims()[1];
+        // What weights are multiplied by, in place of the maximum, and each row's share that the sink took.
+        let (inverse, mut shares) = (self.max, Vec::with_capacity(self.block.spans.len()));
+        for row in 0..inverse.len() {
+            let (max, sum) = (inverse[row].to_f64(), self.sum[row].to_f64());
+            let denominator = Denominator::new(max, sum, self.block.query(row).0.sink);
+            inverse[row] = T::Real::from_f64(denominator.inverse);
+            if row < lse.len() {
+                lse[row] = denominator.lse;
+                shares.push(denominator.sink_share);
+            }
+        }
+        for (row, to) in out.chunks_exact_mut(value_width.max(1)).enumerate() {
+            let from = &mut self.out[row * self.width..][..value_width];
+            if inverse[row] == T::Real::ZERO {
+                from.fill(T::Real::ZERO);
+            }
+            for o in from.iter_mut() {
+                *o = *o * inverse[row];
+            }
+            T::narrow(from, to);
+        }
+        if let Some(wanted) = wanted {
+            let weights = Weights {
+                block: &self.block,
+                scores: self.scores,
+                stride: self.stride,
+                slot: SLOT_KEYS * S::LANES,
+                inverse,
+                sum: self.sum,
+                moment: self.moment,
+                sink_share: &shares,
+            };
+            weights.sweep(isa, wanted);
+        }
+    }
+}
+
+/// What a row's weights are divided by.
+pub(super) struct Denominator {
+    /// What `2^(s − max)` is multiplied by to become a weight.
+    pub(super) inverse: f64,
+    /// Its logarithm.
+    pub(super) lse: f64,
+    /// How much of it is the sink's; an empty row counts as all sink.
+    pub(super) sink_share: f64,
+}
+
+impl Denominator {
+    /// From a row's maximum (in units of log₂), its sum of `2^(s − max)`, and its sink.
+    pub(super) fn new(max: f64, sum: f64, sink: Option<f64>) -> Self {
+        if sum == 0.0 {
+            return Denominator { inverse: 0.0, lse: f64::NEG_INFINITY, sink_share: 1.0 };
+        }
+        let sink = sink.map_or(f64::NEG_INFINITY, |sink| sink * LOG2_E);
+        let top = if sink > max { sink } else { max };
+        let total = sum * (max - top).exp2() + (sink - top).exp2();
+        Denominator {
+            inverse: (max - top).exp2() / total,
+            lse: (top + total.log2()) * LN_2,
+            sink_share: (sink - top).exp2() / total,
+        }
+    }
+}

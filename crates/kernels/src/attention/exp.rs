@@ -1,0 +1,47 @@
+//! Exponentials, in vectors.
+//!
+//! ```text
+//! 2^x = 2^n · 2^r      n = the nearest integer, |r| ≤ ½
+//! 2^r = 1 + r·P(r)     P of degree 5 (f32) or 10 (f64), smallest relative error
+//! ```
+//!
+//! `x − n` is exact, so the error is that of the polynomial and its last rounding: within 2 ULP where the result is a
+//! normal number. Below the smallest normal number the result lies between 0 and that number; `2^−∞` is exactly 0, which
+//! is what a hidden key weighs. NaN stays NaN.
+
+use crate::simd::{Float, Real};
+
+/// `2^x` for `x` up to 127 (f32) or 1023 (f64).
+#[inline(always)]
+pub fn exp2<A: Real, S: Float<A>>(isa: S, x: S::Vector) -> S::Vector {
+    // `max` gives its second operand where that is NaN.
+    let x = isa.max(isa.splat(S::LOWEST_EXPONENT), x);
+    let n = isa.round(x);
+    let tail = power_less_one(isa, isa.sub(x, n));
+    isa.scale(isa.add(tail, isa.splat(A::ONE)), n)
+}
+
+/// `tanh(x)`, by way of `E = exp(2x) − 1`, as `E / (E + 2)`: no cancellation near 0.
+#[inline(always)]
+pub fn tanh<A: Real, S: Float<A>>(isa: S, x: S::Vector) -> S::Vector {
+    // Beyond ±20 the result is ±1 in every type, and 2^y must stay finite.
+    let (low, high) = (isa.splat(A::from_f64(-20.0)), isa.splat(A::from_f64(20.0)));
+    let x = isa.max(low, isa.min(high, x));
+    let y = isa.mul(x, isa.splat(A::from_f64(2.0 * std::f64::consts::LOG2_E)));
+    let n = isa.round(y);
+    let tail = power_less_one(isa, isa.sub(y, n));
+    // 2^n·(1 + tail) − 1, where 2^n − 1 is exact for small n: near 0 all of it is `tail`.
+    let power = isa.scale(isa.splat(A::ONE), n);
+    let e = isa.mul_add(power, tail, isa.sub(power, isa.splat(A::ONE)));
+    isa.div(e, isa.add(e, isa.splat(A::from_f64(2.0))))
+}
+
+/// `2^r − 1` for `|r| ≤ ½`.
+#[inline(always)]
+fn power_less_one<A: Real, S: Float<A>>(isa: S, r: S::Vector) -> S::Vector {
+    let mut p = isa.splat(A::POWER[A::POWER.len() - 1]);
+    for &c in A::POWER[..A::POWER.len() - 1].iter().rev() {
+        p = isa.mul_add(p, r, isa.splat(c));
+    }
+    isa.mul(p, r)
+}

@@ -1,0 +1,47 @@
+//! Attention for a block of query rows: scores, softmax and weighted sum, a tile of keys at a time.
+//!
+//! ```text
+//! Qᵀ of the block, packed:  qt (panels, D, LANES)                     a panel is LANES query rows
+//! for each tile of keys that some row of the block sees:
+//!     s (panels, keys, LANES) = qt · Kᵀ                               product.rs
+//!     soft cap, bias, ALiBi, masks                                    adjust.rs
+//!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa     block.rs, sweep.rs
+//!     o (rows, E) = o·2^(m − m') + a·V                                product.rs
+//! o / l
+//! ```
+//!
+//! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, so that the exponential is a plain power of two. Lanes
+//! are queries, so that no step of the softmax crosses lanes. Where statistics are asked for, the tiles of a block stay in
+//! memory together (`whole_rows`), the maximum is known before the first exponential, and each statistic is one more
+//! sweep over the weights while they lie in cache (statistics.rs).
+//!
+//! A row that sees nothing has `l = 0`: its output is zeros and its log-sum-exp −∞. A hidden key has the score −∞ and weighs
+//! exactly 0; where a tile hides keys *and* its values hold something that is not finite, `0·∞` must not happen, and that
+//! tile's weighted sum is formed one visible key after another.
+//!
+//! Few rows with many keys take another way ([`Rowwise`]): lanes along the width, each key and value read once.
+
+#![allow(unsafe_code)] // the register tiles read and write through pointers, with the bounds checked before the loops
+
+mod adjust;
+mod block;
+mod buffer;
+mod exp;
+mod part;
+mod product;
+mod rowwise;
+mod statistics;
+mod storage;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use block::{Forward, Scratch};
+pub use exp::{exp2, tanh};
+pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
+pub use rowwise::{Rowwise, Run};
+pub use statistics::{MapSums, TopWeights, Wanted};
+pub use storage::Storage;
+
+/// Keys to a tile. Tiles begin at multiples of it.
+pub const TILE_KEYS: usize = 256;

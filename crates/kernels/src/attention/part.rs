@@ -1,0 +1,207 @@
+//! What a block of query rows is made of.
+
+use super::storage::{Storage, widen_row};
+use crate::Element;
+use crate::View;
+use crate::simd::Real;
+use std::ops::Range;
+
+/// Keys `start` to `end`, the latter not included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first key.
+    pub start: usize,
+    /// Behind the last key.
+    pub end: usize,
+}
+
+impl Span {
+    /// How many keys.
+    pub fn len(self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+
+    /// The smallest span that holds both.
+    #[must_use]
+    pub fn hull(self, other: Span) -> Span {
+        if self.is_empty() {
+            other
+        } else if other.is_empty() {
+            self
+        } else {
+            Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        }
+    }
+
+    /// What both hold.
+    #[must_use]
+    pub fn common(self, other: Span) -> Span {
+        Span { start: self.start.max(other.start), end: self.end.min(other.end) }
+    }
+
+    /// The part inside `tile`, counted from its start.
+    pub(super) fn within(self, tile: &Tile) -> Range<usize> {
+        let span = self.common(Span { start: tile.start, end: tile.end });
+        if span.is_empty() { 0..0 } else { span.start - tile.start..span.end - tile.start }
+    }
+}
+
+/// A run of keys that some row of a block sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile {
+    /// The first key.
+    pub start: usize,
+    /// Behind the last key; at most [`super::TILE_KEYS`] behind the first.
+    pub end: usize,
+    /// Whether bias, mask and pattern have to be looked at.
+    pub dense: bool,
+}
+
+/// A coarse boolean mask of one head: one entry for each `rows × cols` scores.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern<'a> {
+    /// Queries to an entry.
+    pub rows: usize,
+    /// Keys to an entry.
+    pub cols: usize,
+    /// `true` keeps.
+    pub keep: View<'a, bool>,
+}
+
+/// `−slope·|i + offset − j|` is added to the score of query `i` and key `j`.
+#[derive(Clone, Copy, Debug)]
+pub struct Alibi {
+    /// The head's slope.
+    pub slope: f64,
+    /// Query `i` stands at place `i + offset`.
+    pub offset: i64,
+}
+
+/// Consecutive queries of one head.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a, T> {
+    /// The block's row that the first of them is.
+    pub row: usize,
+    /// The first query.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+    /// All queries of the head, `(N, D)`.
+    pub queries: View<'a, T>,
+    /// `(N, M)`.
+    pub bias: Option<View<'a, T>>,
+    /// `(N, M)`; `true` keeps.
+    pub mask: Option<View<'a, bool>>,
+    /// A coarse mask.
+    pub pattern: Option<Pattern<'a>>,
+    /// A bias that falls with the distance.
+    pub alibi: Option<Alibi>,
+    /// A logit in the denominator that has no value.
+    pub sink: Option<f64>,
+}
+
+/// A block of query rows with the keys and values of their group.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a, T> {
+    /// `(M, D)`.
+    pub keys: View<'a, T>,
+    /// `(M, E)`.
+    pub values: View<'a, T>,
+    /// The rows, head by head.
+    pub parts: &'a [Part<'a, T>],
+    /// For each row the keys that causal, window and lengths leave it.
+    pub spans: &'a [Span],
+    /// The tiles some row sees, in order.
+    pub tiles: &'a [Tile],
+    /// The factor on `q·k`.
+    pub scale: f64,
+    /// Scores become `c·tanh(s/c)`.
+    pub softcap: Option<f64>,
+}
+
+impl<'a, T: Storage> Block<'a, T> {
+    /// The part of `row`, and which query of it that is. Behind the last row the last row again.
+    #[inline(always)]
+    pub(super) fn query(&self, row: usize) -> (&Part<'a, T>, usize) {
+        let row = row.min(self.spans.len() - 1);
+        // A block has one part, or a few very short ones.
+        let part = self.parts.iter().rev().find(|part| part.row <= row).unwrap_or(&self.parts[0]);
+        (part, part.first + row - part.row)
+    }
+
+    /// What scores of `tile.start + keys` are added to in `row`, in units of log₂; −∞ hides.
+    #[inline(always)]
+    pub(super) fn additive(&self, row: usize, first: usize, to: &mut [T::Real]) {
+        let (part, query) = self.query(row);
+        match &part.bias {
+            Some(bias) => {
+                widen_row(bias, query, first, to);
+                // A finite bias stays finite: only −∞ hides.
+                let log2_e = T::Real::from_f64(std::f64::consts::LOG2_E);
+                let lowest = T::Real::LOWEST;
+                for x in to.iter_mut() {
+                    let scaled = *x * log2_e;
+                    *x = if *x >= lowest && scaled < lowest { lowest } else { scaled };
+                }
+            }
+            None => to.fill(T::Real::ZERO),
+        }
+        if let Some(mask) = &part.mask {
+            hide_where_false(mask, query, first, to);
+        }
+        if let Some(pattern) = &part.pattern {
+            let (row, mut key) = (query / pattern.rows, first);
+            let mut rest = to;
+            while !rest.is_empty() {
+                let count = (pattern.cols - key % pattern.cols).min(rest.len());
+                let (run, behind) = rest.split_at_mut(count);
+                if pattern.keep.get(&[row, key / pattern.cols]) != Some(true) {
+                    run.fill(T::Real::NEG_INFINITY);
+                }
+                key += count;
+                rest = behind;
+            }
+        }
+    }
+
+    /// Whether `row` does not see `key`.
+    pub(super) fn hides(&self, row: usize, key: usize) -> bool {
+        let (part, query) = self.query(row);
+        let span = self.spans[row];
+        key < span.start
+            || key >= span.end
+            || part.mask.is_some_and(|mask| mask.get(&[query, key]) != Some(true))
+            || part.pattern.is_some_and(|p| p.keep.get(&[query / p.rows, key / p.cols]) != Some(true))
+            || part.bias.is_some_and(|bias| {
+                bias.get(&[query, key]).is_none_or(|x| x.widen_one() == T::Real::NEG_INFINITY)
+            })
+    }
+}
+
+#[inline(always)]
+fn hide_where_false<A: Real>(mask: &View<'_, bool>, row: usize, first: usize, to: &mut [A]) {
+    let (data, start) = mask.memory();
+    let (row_stride, stride) = (mask.strides()[0], mask.strides()[1]);
+    let start = start as isize + row as isize * row_stride + first as isize * stride;
+    if to.is_empty() {
+        return;
+    }
+    if stride == 1 {
+        // Both sides are computed and one is taken, which the compiler can do in vectors.
+        for (x, &keep) in to.iter_mut().zip(&data[start as usize..]) {
+            let old = *x;
+            *x = if keep { old } else { A::NEG_INFINITY };
+        }
+    } else {
+        for (c, x) in to.iter_mut().enumerate() {
+            if !data[(start + c as isize * stride) as usize] {
+                *x = A::NEG_INFINITY;
+            }
+        }
+    }
+}

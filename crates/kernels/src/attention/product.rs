@@ -1,0 +1,190 @@
+//! The two matrix products, as register tiles.
+//!
+//! Scores have queries in their lanes, so that the softmax of a row never crosses lanes:
+//!
+//! ```text
+//! scores: s[panel][key][lane] = Σ_i k[key][i] · qt[panel][i][lane]     R keys broadcast × C panels of queries
+//! values: o[row][column]     += Σ_key a[panel][key][lane] · v[key][column]   R rows broadcast × C vectors of columns
+//! ```
+//!
+//! Keys and values are read as they lie. R·C sums stay in registers for the whole inner loop: 8 × 2 of thirty-two
+//! registers; of sixteen 6 × 2 for scores, which leaves room for two vectors and two broadcasts (4 × 3 would not, and a sum
+//! that is spilled waits for memory in every step), and 4 × 2 for values, whose rows must divide a panel.
+
+use super::storage::Rows;
+use crate::simd::{Float, Real, Registers};
+
+/// Panels of scores, `keys` apart; the keys of one lie one after another, a vector each.
+pub(super) struct Panels<'a, A> {
+    /// `(panels, keys, LANES)`.
+    pub(super) data: &'a mut [A],
+    /// How far apart two panels are, in numbers.
+    pub(super) stride: usize,
+}
+
+/// `s = Qᵀ·K` for the keys `first..last` of a tile and consecutive panels of queries.
+pub(super) struct Scores<'a, A> {
+    /// `(panels, D, LANES)`.
+    pub(super) queries: &'a [A],
+    pub(super) width: usize,
+    pub(super) keys: Rows<'a, A>,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// Key `j` of the tile goes to `j·LANES`; up to seven vectors behind `last` are overwritten.
+    pub(super) to: Panels<'a, A>,
+}
+
+impl<A: Real> Scores<'_, A> {
+    /// `panels` of them, in as few and as wide register tiles as there are.
+    #[inline(always)]
+    pub(super) fn run<S: Float<A>>(mut self, isa: S, panels: usize) {
+        assert!(self.queries.len() >= panels * self.width * S::LANES);
+        let room = (self.last + 7) * S::LANES;
+        assert!(panels == 0 || self.to.data.len() >= (panels - 1) * self.to.stride + room);
+        let mut panel = 0;
+        while panel < panels {
+            panel += match (S::REGISTERS, panels - panel) {
+                (Registers::Sixteen, 2..) => self.group::<S, 6, 2>(isa, panel),
+                (Registers::ThirtyTwo, 2..) => self.group::<S, 8, 2>(isa, panel),
+                _ => self.group::<S, 8, 1>(isa, panel),
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn group<S: Float<A>, const R: usize, const C: usize>(&mut self, isa: S, panel: usize) -> usize {
+        let mut j = self.first;
+        while j < self.last {
+            // Past the end the last key stands in; what comes of it is never looked at.
+            let mut keys = [self.keys.row(j); R];
+            for (r, key) in keys.iter_mut().enumerate() {
+                *key = self.keys.row((j + r).min(self.last - 1));
+            }
+            self.tile(isa, panel, j, keys, [(); C]);
+            j += R;
+        }
+        C
+    }
+
+    #[inline(always)]
+    fn tile<S: Float<A>, const R: usize, const C: usize>(
+        &mut self,
+        isa: S,
+        panel: usize,
+        j: usize,
+        keys: [&[A]; R],
+        _: [(); C],
+    ) {
+        let (lanes, width) = (S::LANES, self.width);
+        let mut pointers = [keys[0].as_ptr(); R];
+        for (pointer, key) in pointers.iter_mut().zip(keys) {
+            *pointer = key[..width].as_ptr();
+        }
+        let mut sums = [[isa.splat(A::ZERO); C]; R];
+        // SAFETY: `run` has checked that the queries hold `panel + C` panels of `width` vectors and that the scores
+        // hold a vector for each of the keys j … j + R − 1 in each panel; each key holds `width` numbers.
+        unsafe {
+            let queries = self.queries.as_ptr().add(panel * width * lanes);
+            for i in 0..width {
+                let mut q = [isa.splat(A::ZERO); C];
+                for (c, q) in q.iter_mut().enumerate() {
+                    *q = isa.load_at(queries.add((c * width + i) * lanes));
+                }
+                for (sums, &key) in sums.iter_mut().zip(&pointers) {
+                    let k = isa.splat(*key.add(i));
+                    for (sum, &q) in sums.iter_mut().zip(&q) {
+                        *sum = isa.mul_add(k, q, *sum);
+                    }
+                }
+            }
+            let to = self.to.data.as_mut_ptr().add(panel * self.to.stride + j * lanes);
+            for (r, sums) in sums.iter().enumerate() {
+                for (c, &sum) in sums.iter().enumerate() {
+                    isa.store_at(sum, to.add(c * self.to.stride + r * lanes));
+                }
+            }
+        }
+    }
+}
+
+/// `o = o·alpha + a·V` for a run of keys and a few rows of one panel.
+pub(super) struct Values<'a, A> {
+    /// `(keys, LANES)`, from the first key of the run; the rows' lanes begin at `lane`.
+    pub(super) weights: &'a [A],
+    pub(super) lane: usize,
+    /// The columns that are added to, one or two vectors of them.
+    pub(super) rows: Rows<'a, A>,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// One per row.
+    pub(super) alpha: &'a [A],
+    /// `(rows, width)`.
+    pub(super) out: &'a mut [A],
+    pub(super) width: usize,
+    /// The first column of `out`.
+    pub(super) column: usize,
+}
+
+/// How many rows of a panel one call of [`Values::run`] takes: a divisor of LANES.
+#[inline(always)]
+pub(super) fn rows_at_once<A: Real, S: Float<A>>() -> usize {
+    match S::REGISTERS {
+        Registers::Sixteen => 4,
+        Registers::ThirtyTwo => 8,
+    }
+}
+
+impl<A: Real> Values<'_, A> {
+    /// `vectors` of columns: one or two.
+    #[inline(always)]
+    pub(super) fn run<S: Float<A>>(mut self, isa: S, vectors: usize) {
+        match (S::REGISTERS, vectors) {
+            (Registers::Sixteen, 2..) => self.tile::<S, 4, 2>(isa),
+            (Registers::Sixteen, _) => self.tile::<S, 4, 1>(isa),
+            (Registers::ThirtyTwo, 2..) => self.tile::<S, 8, 2>(isa),
+            (Registers::ThirtyTwo, _) => self.tile::<S, 8, 1>(isa),
+        }
+    }
+
+    #[inline(always)]
+    fn tile<S: Float<A>, const R: usize, const C: usize>(&mut self, isa: S) {
+        let (lanes, count) = (S::LANES, self.last - self.first);
+        if count == 0 {
+            return;
+        }
+        // The first and the last row lie inside the memory, so all between them do.
+        let values = self.rows.row(self.first)[..C * lanes].as_ptr();
+        let _ = &self.rows.row(self.last - 1)[..C * lanes];
+        let stride = self.rows.stride();
+        assert!(self.lane + R <= lanes && self.weights.len() >= count * lanes && self.alpha.len() >= R);
+        assert!(self.column + C * lanes <= self.width && self.out.len() >= R * self.width);
+        let mut sums = [[isa.splat(A::ZERO); C]; R];
+        // SAFETY: all that is read and written has been checked above; `values` walks from the first to the last row
+        // and one step further, which is not read.
+        unsafe {
+            let weights = self.weights.as_ptr().add(self.lane);
+            let mut values = values;
+            for key in 0..count {
+                let mut v = [isa.splat(A::ZERO); C];
+                for (c, v) in v.iter_mut().enumerate() {
+                    *v = isa.load_at(values.add(c * lanes));
+                }
+                for (r, sums) in sums.iter_mut().enumerate() {
+                    let a = isa.splat(*weights.add(key * lanes + r));
+                    for (sum, &v) in sums.iter_mut().zip(&v) {
+                        *sum = isa.mul_add(a, v, *sum);
+                    }
+                }
+                values = values.wrapping_offset(stride);
+            }
+            for (r, sums) in sums.iter().enumerate() {
+                let alpha = isa.splat(self.alpha[r]);
+                let out = self.out.as_mut_ptr().add(r * self.width + self.column);
+                for (c, &sum) in sums.iter().enumerate() {
+                    let old = isa.load_at(out.add(c * lanes));
+                    isa.store_at(isa.mul_add(old, alpha, sum), out.add(c * lanes));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Few query rows against many keys: bound by memory, so each key and each value is read once.
+//!
+//! ```text
+//! for each chunk of keys:
+//!     s[row][key] = q[row]·k[key]       lanes along the width; LANES keys at a time, transposed and added up
+//!     soft cap, bias, ALiBi, masks      one number at a time: there are few
+//!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa
+//!     o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
+//! ```
+//!
+//! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
+
+use super::block::{Denominator, Scratch};
+use super::exp::exp2;
+use super::part::{Block, Span};
+use super::storage::{Rows, Storage, widen_row};
+use crate::Element;
+use crate::simd::{Float, FloatKernel, Real};
+use std::f64::consts::LOG2_E;
+
+/// Keys to a chunk: keys and values of one fit the first cache.
+const CHUNK: usize = 64;
+/// What a hidden key weighs until the values are added up: its value is not even looked at.
+const HIDDEN: f64 = -1.0;
+
+/// Attention of a few rows over a run of keys, before the division.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run<A> {
+    /// `(rows, E)`: `Σ 2^(s − max)·v`.
+    pub out: Vec<A>,
+    /// `(rows,)`: the largest score, in units of log₂.
+    pub max: Vec<A>,
+    /// `(rows,)`: `Σ 2^(s − max)`.
+    pub sum: Vec<A>,
+}
+
+/// Few rows over the keys of `keys`: a [`FloatKernel`] whose fields are its arguments. The block's tiles do not matter.
+pub struct Rowwise<'a, 'b, T: Storage> {
+    /// What to attend to.
+    pub block: Block<'b, T>,
+    /// Which keys.
+    pub keys: Span,
+    /// Where to work.
+    pub scratch: &'a mut Scratch<T::Real>,
+}
+
+impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
+    type Output = Run<T::Real>;
+
+    #[inline(always)]
+    fn run<S: Float<T::Real>>(self, isa: S) -> Run<T::Real> {
+        let Rowwise { block, keys, scratch } = self;
+        let (rows, depth, width) = (block.spans.len(), block.keys.dims()[1], block.values.dims()[1]);
+        let mut run = Run {
+            out: vec![T::Real::ZERO; rows * width],
+            max: vec![T::Real::NEG_INFINITY; rows],
+            sum: vec![T::Real::ZERO; rows],
+        };
+        let factor = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
+        let queries = scratch.queries.reserve(rows * depth);
+        for (row, to) in queries.chunks_exact_mut(depth).enumerate() {
+            let (part, query) = block.query(row);
+            widen_row(&part.queries, query, 0, to);
+            for x in to {
+                *x = *x * factor;
+            }
+        }
+        let scores = scratch.scores.reserve(rows * CHUNK);
+        let packed = scratch.packed.reserve(CHUNK * depth.max(width));
+        let seen =
+            block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
+        let mut start = seen.start;
+        while start < seen.end {
+            let count = CHUNK.min(seen.end - start);
+            let chunk = Rows::of(&block.keys, [start, start + count], depth, packed);
+            for (query, scores) in queries.chunks_exact(depth).zip(scores.chunks_exact_mut(CHUNK)) {
+                products(isa, query, chunk, &mut scores[..count]);
+            }
+            let values = Rows::of(&block.values, [start, start + count], width, packed);
+            for row in 0..rows {
+                let scores = &mut scores[row * CHUNK..][..CHUNK];
+                adjust(&block, row, start, &mut scores[..count]);
+                // Whole vectors: what is behind the last key weighs nothing.
+                scores[count..].fill(T::Real::NEG_INFINITY);
+                let out = &mut run.out[row * width..][..width];
+                let sums = [&mut run.max[row], &mut run.sum[row]];
+                if weigh(isa, scores, sums, out) {
+                    add_values(isa, &scores[..count], values, out);
+                }
+            }
+            start += count;
+        }
+        run
+    }
+}
+
+/// `s[key] = q·k[key]`.
+#[inline(always)]
+fn products<A: Real, S: Float<A>>(isa: S, query: &[A], keys: Rows<'_, A>, scores: &mut [A]) {
+    let (lanes, whole) = (S::LANES, query.len() - query.len() % S::LANES);
+    for (group, scores) in scores.chunks_mut(lanes).enumerate() {
+        let mut sums = isa.square(isa.splat(A::ZERO));
+        for (i, sum) in sums.as_mut().iter_mut().enumerate().take(scores.len()) {
+            let key = keys.row(group * lanes + i);
+            for (k, q) in key.chunks_exact(lanes).zip(query.chunks_exact(lanes)) {
+                *sum = isa.mul_add(isa.load(k), isa.load(q), *sum);
+            }
+            if whole < query.len() {
+                *sum = isa.mul_add(isa.load_first(&key[whole..]), isa.load_first(&query[whole..]), *sum);
+            }
+        }
+        let sums = isa.transpose(sums);
+        let mut total = isa.splat(A::ZERO);
+        for &sum in sums.as_ref() {
+            total = isa.add(total, sum);
+        }
+        isa.store_first(total, scores);
+    }
+}
+
+/// Soft cap, bias, `ALiBi` and masks, as far as they are asked for.
+#[inline(always)]
+fn adjust<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, scores: &mut [T::Real]) {
+    let (part, query) = block.query(row);
+    if let Some(cap) = block.softcap {
+        for s in scores.iter_mut() {
+            *s = T::Real::from_f64(s.to_f64().tanh() * cap * LOG2_E);
+        }
+    }
+    if part.bias.is_some() || part.mask.is_some() || part.pattern.is_some() {
+        let mut line = [T::Real::ZERO; CHUNK];
+        let line = &mut line[..scores.len()];
+        block.additive(row, first, line);
+        for (s, &x) in scores.iter_mut().zip(&*line) {
+            *s = if x == T::Real::NEG_INFINITY { x } else { *s + x };
+        }
+    }
+    if let Some(alibi) = part.alibi {
+        let slope = alibi.slope * LOG2_E;
+        for (key, s) in (first..).zip(scores.iter_mut()) {
+            let distance = (query as i64 + alibi.offset - key as i64).unsigned_abs() as f64;
+            *s = T::Real::from_f64(s.to_f64() - slope * distance);
+        }
+    }
+    let span = block.spans[row];
+    for (key, s) in (first..).zip(scores.iter_mut()) {
+        if key < span.start || key >= span.end {
+            *s = T::Real::NEG_INFINITY;
+        }
+    }
+}
+
+/// Scores to weights, with the maximum and the sum brought up to date; whether any key is seen.
+#[inline(always)]
+fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2], out: &mut [A]) -> bool {
+    let mut top = *max;
+    for &s in &*scores {
+        top = if s > top { s } else { top };
+    }
+    let nothing = top == A::NEG_INFINITY && scores.iter().all(|&s| s == A::NEG_INFINITY);
+    if nothing {
+        return false;
+    }
+    let base = if top > A::NEG_INFINITY { top } else { A::ZERO };
+    let alpha = A::from_f64((*max - base).to_f64().exp2());
+    if alpha != A::ONE {
+        for o in out {
+            *o = *o * alpha;
+        }
+    }
+    let (base, hidden) = (isa.splat(base), isa.splat(A::from_f64(HIDDEN)));
+    let lowest = isa.splat(A::LOWEST);
+    let mut total = isa.splat(A::ZERO);
+    for s in scores.chunks_exact_mut(S::LANES) {
+        let score = isa.load(s);
+        let a = exp2(isa, isa.sub(score, base));
+        total = isa.add(total, a);
+        isa.store(isa.where_greater(lowest, score, hidden, a), s);
+    }
+    *sum = *sum * alpha + isa.sum(total);
+    *max = top;
+    true
+}
+
+/// `o += Σ a[key]·v[key]`, four vectors of columns at a time, without the hidden keys.
+#[inline(always)]
+fn add_values<A: Real, S: Float<A>>(isa: S, weights: &[A], values: Rows<'_, A>, out: &mut [A]) {
+    let step = 4 * S::LANES;
+    for (group, out) in out.chunks_mut(step).enumerate() {
+        let columns = group * step..group * step + out.len();
+        let mut sums = [isa.splat(A::ZERO); 4];
+        if out.len() == step {
+            for (key, &weight) in weights.iter().enumerate() {
+                if weight < A::ZERO {
+                    continue;
+                }
+                let weight = isa.splat(weight);
+                let value = &values.row(key)[columns.clone()];
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = isa.mul_add(weight, isa.load(&value[i * S::LANES..]), *sum);
+                }
+            }
+        } else {
+            for (key, &weight) in weights.iter().enumerate() {
+                if weight < A::ZERO {
+                    continue;
+                }
+                let weight = isa.splat(weight);
+                for (sum, v) in sums.iter_mut().zip(values.row(key)[columns.clone()].chunks(S::LANES)) {
+                    *sum = isa.mul_add(weight, isa.load_first(v), *sum);
+                }
+            }
+        }
+        for (&sum, out) in sums.iter().zip(out.chunks_mut(S::LANES)) {
+            isa.store_first(isa.add(sum, isa.load_first(out)), out);
+        }
+    }
+}
+
+impl<A: Real> Run<A> {
+    /// Adds a run over other keys.
+    pub fn merge(&mut self, other: &Run<A>) {
+        let width = self.out.len() / self.max.len().max(1);
+        for row in 0..self.max.len() {
+            let (a, b) = (self.max[row], other.max[row]);
+            let top = if a > b { a } else { b };
+            let top = if top > A::NEG_INFINITY { top } else { A::ZERO };
+            let factor = |max: A| A::from_f64((max - top).to_f64().exp2());
+            let (mine, others) = (factor(a), factor(b));
+            self.sum[row] = self.sum[row] * mine + other.sum[row] * others;
+            let out = &mut self.out[row * width..][..width];
+            for (o, &x) in out.iter_mut().zip(&other.out[row * width..]) {
+                *o = *o * mine + x * others;
+            }
+            self.max[row] = if a > b { a } else { b };
+        }
+    }
+
+    /// Divides by the denominators: the outputs of all rows into `out`, the log-sum-exps into `lse`.
+    pub fn finish<T: Storage<Real = A>>(mut self, block: &Block<'_, T>, out: &mut [T], lse: &mut [f64]) {
+        let width = block.values.dims()[1];
+        for (row, lse) in lse.iter_mut().enumerate() {
+            let sink = block.query(row).0.sink;
+            let denominator = Denominator::new(self.max[row].to_f64(), self.sum[row].to_f64(), sink);
+            *lse = denominator.lse;
+            let inverse = A::from_f64(denominator.inverse);
+            let from = &mut self.out[row * width..][..width];
+            for o in from.iter_mut() {
+                *o = *o * inverse;
+            }
+            T::narrow(from, &mut out[row * width..][..width]);
+        }
+    }
+}

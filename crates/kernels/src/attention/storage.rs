@@ -1,0 +1,242 @@
+//! From how numbers lie in memory to what sums are formed in, and back.
+
+use crate::simd::Real;
+use crate::{Element, View, bf16, f16};
+use half::slice::HalfFloatSliceExt;
+
+/// A storage type and the float its sums are formed in, a slice at a time.
+pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
+    /// What sums are formed in.
+    type Real: Real;
+
+    /// The numbers themselves, where they are stored in the type sums are formed in.
+    fn as_reals(from: &[Self]) -> Option<&[Self::Real]>;
+    /// Exact; both slices are equally long.
+    fn widen(from: &[Self], to: &mut [Self::Real]);
+    /// Rounds to nearest, ties to even; both slices are equally long.
+    fn narrow(from: &[Self::Real], to: &mut [Self]);
+    /// One number, exactly.
+    fn widen_one(self) -> Self::Real;
+}
+
+impl Storage for f32 {
+    type Real = f32;
+
+    #[inline(always)]
+    fn as_reals(from: &[f32]) -> Option<&[f32]> {
+        Some(from)
+    }
+
+    #[inline(always)]
+    fn widen(from: &[f32], to: &mut [f32]) {
+        to.copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    fn narrow(from: &[f32], to: &mut [f32]) {
+        to.copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    fn widen_one(self) -> f32 {
+        self
+    }
+}
+
+impl Storage for f64 {
+    type Real = f64;
+
+    #[inline(always)]
+    fn as_reals(from: &[f64]) -> Option<&[f64]> {
+        Some(from)
+    }
+
+    #[inline(always)]
+    fn widen(from: &[f64], to: &mut [f64]) {
+        to.copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    fn narrow(from: &[f64], to: &mut [f64]) {
+        to.copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    fn widen_one(self) -> f64 {
+        self
+    }
+}
+
+impl Storage for bf16 {
+    type Real = f32;
+
+    #[inline(always)]
+    fn as_reals(_: &[bf16]) -> Option<&[f32]> {
+        None
+    }
+
+    // Both directions are integer arithmetic without a branch, which the compiler turns into vectors.
+    #[inline(always)]
+    fn widen(from: &[bf16], to: &mut [f32]) {
+        for (x, to) in from.iter().zip(to) {
+            *to = x.widen_one();
+        }
+    }
+
+    #[inline(always)]
+    fn narrow(from: &[f32], to: &mut [bf16]) {
+        for (x, to) in from.iter().zip(to) {
+            let bits = x.to_bits();
+            // Half of the last place that stays, less one where that place is even: ties go to even.
+            let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
+            // Rounding must not turn a NaN into an infinity.
+            let bits = if x.is_nan() { bits | 0x0040_0000 } else { rounded };
+            *to = bf16::from_bits((bits >> 16) as u16);
+        }
+    }
+
+    #[inline(always)]
+    fn widen_one(self) -> f32 {
+        f32::from_bits(u32::from(self.to_bits()) << 16)
+    }
+}
+
+impl Storage for f16 {
+    type Real = f32;
+
+    #[inline(always)]
+    fn as_reals(_: &[f16]) -> Option<&[f32]> {
+        None
+    }
+
+    #[inline(always)]
+    fn widen(from: &[f16], to: &mut [f32]) {
+        from.convert_to_f32_slice(to);
+    }
+
+    #[inline(always)]
+    fn narrow(from: &[f32], to: &mut [f16]) {
+        to.convert_from_f32_slice(from);
+    }
+
+    #[inline(always)]
+    fn widen_one(self) -> f32 {
+        self.to_f32()
+    }
+}
+
+/// Row `row` of the matrix `from`, beginning at column `first`, widened into `to`.
+#[inline(always)]
+pub(super) fn widen_row<T: Storage>(from: &View<'_, T>, row: usize, first: usize, to: &mut [T::Real]) {
+    if to.is_empty() {
+        return;
+    }
+    let (data, start) = from.memory();
+    let (row_stride, stride) = (from.strides()[0], from.strides()[1]);
+    let start = start as isize + row as isize * row_stride + first as isize * stride;
+    if stride == 1 {
+        T::widen(&data[start as usize..][..to.len()], to);
+    } else {
+        for (c, to) in to.iter_mut().enumerate() {
+            *to = data[(start + c as isize * stride) as usize].widen_one();
+        }
+    }
+}
+
+/// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a, A> {
+    data: &'a [A],
+    start: isize,
+    stride: isize,
+    width: usize,
+}
+
+impl<'a, A: Real> Rows<'a, A> {
+    /// Rows `first` to `last` (not included) of a matrix: as they lie, if that is possible and `width` is the matrix's
+    /// own, and otherwise widened into `packed`, rows of `width` with zeros at their end.
+    #[inline(always)]
+    pub(super) fn of<T: Storage<Real = A>>(
+        from: &View<'a, T>,
+        [first, last]: [usize; 2],
+        width: usize,
+        packed: &'a mut [A],
+    ) -> Self {
+        let own = from.dims()[1];
+        let (data, start) = from.memory();
+        let (stride, step) = (from.strides()[0], from.strides()[1]);
+        if let (Some(data), true) = (T::as_reals(data), own == width && (step == 1 || own == 1)) {
+            return Rows { data, start: start as isize + first as isize * stride, stride, width };
+        }
+        for (row, to) in packed[..(last - first) * width].chunks_exact_mut(width.max(1)).enumerate() {
+            let (numbers, rest) = to.split_at_mut(own);
+            widen_row(from, first + row, 0, numbers);
+            rest.fill(A::ZERO);
+        }
+        Rows { data: packed, start: 0, stride: width as isize, width }
+    }
+
+    /// Rows that lie one after another in `data`.
+    #[inline(always)]
+    pub(super) fn gapless(data: &'a [A], width: usize) -> Self {
+        Rows { data, start: 0, stride: width as isize, width }
+    }
+
+    /// The columns from `first` on, `width` of them.
+    #[inline(always)]
+    pub(super) fn columns(self, first: usize, width: usize) -> Self {
+        assert!(first + width <= self.width);
+        Rows { start: self.start + first as isize, width, ..self }
+    }
+
+    /// The numbers of row `row`.
+    #[inline(always)]
+    pub(super) fn row(&self, row: usize) -> &'a [A] {
+        &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
+    }
+
+    /// How far row `i + 1` lies behind row `i`.
+    #[inline(always)]
+    pub(super) fn stride(&self) -> isize {
+        self.stride
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widening_is_exact_and_narrowing_is_its_inverse_for_every_half() {
+        let bits: Vec<u16> = (0..=u16::MAX).collect();
+        let mut wide = vec![0.0f32; bits.len()];
+        let from: Vec<bf16> = bits.iter().map(|&b| bf16::from_bits(b)).collect();
+        let mut back = vec![bf16::ZERO; bits.len()];
+        Storage::widen(&from, &mut wide);
+        Storage::narrow(&wide, &mut back);
+        for i in 0..bits.len() {
+            // A NaN stays one; which of its bits survive is nobody's business.
+            let exact = wide[i].to_bits() == from[i].to_f32().to_bits();
+            assert!(exact || (wide[i].is_nan() && from[i].is_nan()), "{i:#x}");
+            assert!(back[i] == from[i] || (back[i].is_nan() && from[i].is_nan()), "{i:#x}");
+        }
+        let from: Vec<f16> = bits.iter().map(|&b| f16::from_bits(b)).collect();
+        let mut back = vec![f16::ZERO; bits.len()];
+        Storage::widen(&from, &mut wide);
+        Storage::narrow(&wide, &mut back);
+        for i in 0..bits.len() {
+            assert!(back[i] == from[i] || (back[i].is_nan() && from[i].is_nan()), "{i:#x}");
+        }
+    }
+
+    #[test]
+    fn narrowing_rounds_to_nearest_even() {
+        let wide: Vec<f32> =
+            (0..4000).map(|i| 1.0 + i as f32 * 0.000_73).chain([257.0, 259.0, -3e38]).collect();
+        let mut narrow = vec![bf16::ZERO; wide.len()];
+        Storage::narrow(&wide, &mut narrow);
+        for (x, y) in wide.iter().zip(&narrow) {
+            assert_eq!(*y, bf16::from_f32(*x), "{x}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! AVX-512F: eight f64 a vector.
+
+use super::{Isa, Kernel, Lanes, Simd};
+use std::arch::x86_64::{
+    __m512d, __mmask8, _mm512_add_pd, _mm512_fmadd_pd, _mm512_fmsub_pd, _mm512_fnmadd_pd, _mm512_loadu_pd,
+    _mm512_mask_storeu_pd, _mm512_maskz_loadu_pd, _mm512_mul_pd, _mm512_reduce_add_pd, _mm512_set1_pd,
+    _mm512_shuffle_f64x2, _mm512_storeu_pd, _mm512_sub_pd, _mm512_unpackhi_pd, _mm512_unpacklo_pd,
+};
+
+/// The token: this machine has AVX-512F.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512(());
+
+impl Avx512 {
+    /// The token, if the processor has the instructions.
+    #[inline]
+    pub fn detect() -> Option<Self> {
+        is_x86_feature_detected!("avx512f").then_some(Avx512(()))
+    }
+}
+
+/// Where a kernel enters the instruction set.
+#[target_feature(enable = "avx512f")]
+pub(super) fn enter<K: Kernel>(token: Avx512, kernel: K) -> K::Output {
+    kernel.run(token)
+}
+
+/// A one for each of the first `count` of eight lanes.
+#[inline(always)]
+fn first(count: usize) -> __mmask8 {
+    if count >= 8 { 0xff } else { (1 << count) - 1 }
+}
+
+/// From four vectors whose 128-bit quarters are `(a0 a1 a2 a3)`, `(b0 …)`, `(c0 …)`, `(d0 …)`, the four made of equal
+/// quarters: `(a0 b0 c0 d0)`, `(a1 b1 c1 d1)` and so on.
+#[inline(always)]
+unsafe fn transpose_quarters(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> [__m512d; 4] {
+    // SAFETY: the caller holds the token.
+    unsafe {
+        // 0x88 takes quarters 0 and 2 of both, 0xdd takes 1 and 3.
+        let (ab_even, ab_odd) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0xdd>(a, b));
+        let (cd_even, cd_odd) = (_mm512_shuffle_f64x2::<0x88>(c, d), _mm512_shuffle_f64x2::<0xdd>(c, d));
+        [
+            _mm512_shuffle_f64x2::<0x88>(ab_even, cd_even),
+            _mm512_shuffle_f64x2::<0x88>(ab_odd, cd_odd),
+            _mm512_shuffle_f64x2::<0xdd>(ab_even, cd_even),
+            _mm512_shuffle_f64x2::<0xdd>(ab_odd, cd_odd),
+        ]
+    }
+}
+
+impl Simd for Avx512 {
+    const ISA: Isa = Isa::Avx512;
+    const GROUP: usize = 3;
+    type Single = Avx512;
+    type Double = Avx512;
+
+    #[inline(always)]
+    fn single(self) -> Avx512 {
+        self
+    }
+
+    #[inline(always)]
+    fn double(self) -> Avx512 {
+        self
+    }
+}
+
+// SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
+impl Lanes<f64> for Avx512 {
+    type Vector = __m512d;
+    type Square = [__m512d; 8];
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    fn splat(self, x: f64) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_set1_pd(x) }
+    }
+
+    #[inline(always)]
+    fn square(self, v: __m512d) -> [__m512d; 8] {
+        [v; 8]
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f64]) -> __m512d {
+        // SAFETY: the token; the slice holds eight numbers, or `[..8]` panics.
+        unsafe { _mm512_loadu_pd(from[..8].as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn load_first(self, from: &[f64]) -> __m512d {
+        // SAFETY: the token; lanes that are masked out are not read.
+        unsafe { _mm512_maskz_loadu_pd(first(from.len()), from.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store(self, v: __m512d, to: &mut [f64]) {
+        // SAFETY: the token; the slice holds eight numbers, or `[..8]` panics.
+        unsafe { _mm512_storeu_pd(to[..8].as_mut_ptr(), v) }
+    }
+
+    #[inline(always)]
+    fn store_first(self, v: __m512d, to: &mut [f64]) {
+        // SAFETY: the token; lanes that are masked out are not written.
+        unsafe { _mm512_mask_storeu_pd(to.as_mut_ptr(), first(to.len()), v) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_at(self, from: *const f64) -> __m512d {
+        // SAFETY: the token; the caller promises eight readable numbers.
+        unsafe { _mm512_loadu_pd(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_at(self, v: __m512d, to: *mut f64) {
+        // SAFETY: the token; the caller promises eight writable numbers.
+        unsafe { _mm512_storeu_pd(to, v) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_add_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_sub_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_mul_pd(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_fmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn neg_mul_add(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_fnmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn fused_mul_add(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_fmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn fused_mul_sub(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_fmsub_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn sum(self, v: __m512d) -> f64 {
+        // SAFETY: the token.
+        unsafe { _mm512_reduce_add_pd(v) }
+    }
+
+    #[inline(always)]
+    fn transpose(self, [a, b, c, d, e, f, g, h]: [__m512d; 8]) -> [__m512d; 8] {
+        // SAFETY: the token.
+        unsafe {
+            // Pairs of rows: even lanes (a0 b0 a2 b2 …) and odd lanes (a1 b1 a3 b3 …), two lanes to a quarter.
+            let even = transpose_quarters(
+                _mm512_unpacklo_pd(a, b),
+                _mm512_unpacklo_pd(c, d),
+                _mm512_unpacklo_pd(e, f),
+                _mm512_unpacklo_pd(g, h),
+            );
+            let odd = transpose_quarters(
+                _mm512_unpackhi_pd(a, b),
+                _mm512_unpackhi_pd(c, d),
+                _mm512_unpackhi_pd(e, f),
+                _mm512_unpackhi_pd(g, h),
+            );
+            [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]]
+        }
+    }
+}

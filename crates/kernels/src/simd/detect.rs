@@ -1,0 +1,115 @@
+//! Which instruction sets this machine has, asked once.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// The instruction sets kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Isa {
+    /// Whatever the compiler's baseline gives.
+    Scalar,
+    /// AVX2 with FMA (`x86_64`).
+    Avx2,
+    /// AVX-512F (`x86_64`).
+    Avx512,
+    /// NEON (`aarch64`).
+    Neon,
+}
+
+/// Why `SPANWISE_ISA` cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IsaError {
+    /// No instruction set of that name.
+    #[error("SPANWISE_ISA is `{found}`; expected one of scalar, avx2, avx512, neon")]
+    Unknown {
+        /// The value of the variable.
+        found: String,
+    },
+    /// The machine does not have it.
+    #[error(
+        "SPANWISE_ISA is `{asked}`, which this machine does not have; it has {}",
+        available.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", ")
+    )]
+    Unavailable {
+        /// What was asked for.
+        asked: Isa,
+        /// What there is.
+        available: Vec<Isa>,
+    },
+}
+
+impl Isa {
+    /// All of them, weakest first.
+    pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512];
+
+    /// The name users see and `SPANWISE_ISA` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+            Isa::Neon => "neon",
+        }
+    }
+
+    /// Whether this machine has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            Isa::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => super::Avx2::detect().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => super::Avx512::detect().is_some(),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => super::Neon::detect().is_some(),
+            #[allow(unreachable_patterns, reason = "which names are left depends on the target")]
+            _ => false,
+        }
+    }
+
+    /// Every instruction set of this machine, weakest first.
+    pub fn available() -> Vec<Isa> {
+        Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
+    }
+
+    /// What kernels run with: the best the machine has, lowered by `SPANWISE_ISA` where that names one it has.
+    ///
+    /// Asked once per process. A value that cannot be followed is ignored here; call
+    /// [`Isa::from_environment`] first to turn it into an error.
+    pub fn detected() -> Isa {
+        static DETECTED: OnceLock<Isa> = OnceLock::new();
+        *DETECTED.get_or_init(|| Isa::from_environment().unwrap_or_else(|_| Isa::best()))
+    }
+
+    /// What `SPANWISE_ISA` asks for, or the best the machine has where it is not set or empty.
+    pub fn from_environment() -> Result<Isa, IsaError> {
+        match std::env::var_os("SPANWISE_ISA") {
+            Some(asked) if !asked.is_empty() => Isa::asked(&asked.to_string_lossy()),
+            _ => Ok(Isa::best()),
+        }
+    }
+
+    /// The instruction set called `name`, if this machine has it.
+    pub fn asked(name: &str) -> Result<Isa, IsaError> {
+        let asked = Isa::ALL
+            .into_iter()
+            .find(|isa| isa.name() == name)
+            .ok_or_else(|| IsaError::Unknown { found: name.to_owned() })?;
+        if asked.is_available() {
+            Ok(asked)
+        } else {
+            Err(IsaError::Unavailable { asked, available: Isa::available() })
+        }
+    }
+
+    fn best() -> Isa {
+        Isa::available().pop().unwrap_or(Isa::Scalar)
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,162 @@
+//! What softmax needs beyond sums and products: maxima, comparisons, powers of two; and kernels over one float type.
+//!
+//! [`Lanes`] is the arithmetic every kernel shares. [`Float`] adds what an exponential is made of. A kernel that is
+//! written for *either* f32 or f64 is a [`FloatKernel`] and enters its instruction set through [`Real::dispatch`], which
+//! picks the vectors of the right width from the token.
+
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+use super::{Isa, Kernel, Lanes, Simd, dispatch};
+use crate::Element;
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+
+/// How many vector registers there are, which decides how many sums of a matrix product stay in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registers {
+    /// x86 before AVX-512; NEON's thirty-two count as sixteen pairs.
+    Sixteen,
+    /// AVX-512.
+    ThirtyTwo,
+}
+
+/// Lanes of floating-point numbers that can be compared and raised to powers.
+pub trait Float<T: Copy>: Lanes<T> {
+    /// How many vectors there is room for.
+    const REGISTERS: Registers;
+    /// What exponents are raised to before [`Float::scale`]: there the result is exactly 0.
+    const LOWEST_EXPONENT: T;
+
+    /// The larger one; `b` or NaN where either is NaN.
+    fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The smaller one; `b` or NaN where either is NaN.
+    fn min(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `a / b`.
+    fn div(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `yes` where `a > b`, otherwise, and where either is NaN, `no`.
+    fn where_greater(
+        self,
+        a: Self::Vector,
+        b: Self::Vector,
+        yes: Self::Vector,
+        no: Self::Vector,
+    ) -> Self::Vector;
+    /// Whether `a > b` in some lane.
+    fn any_greater(self, a: Self::Vector, b: Self::Vector) -> bool;
+    /// The nearest integer, ties to even.
+    fn round(self, a: Self::Vector) -> Self::Vector;
+    /// `p · 2ⁿ` for an integer `n` and `p` near 1, where the result is a normal number; 0 where `n` is
+    /// [`Float::LOWEST_EXPONENT`] and `p` is 1.
+    fn scale(self, p: Self::Vector, n: Self::Vector) -> Self::Vector;
+}
+
+/// A computation over lanes of `T` that runs on any instruction set. A struct whose fields are the arguments.
+pub trait FloatKernel<T: Copy> {
+    /// What it computes.
+    type Output;
+
+    /// Must be `#[inline(always)]`, like everything it calls.
+    fn run<S: Float<T>>(self, isa: S) -> Self::Output;
+}
+
+/// A type that sums are formed in: f32 or f64.
+pub trait Real:
+    Element<Accumulator = Self>
+    + PartialOrd
+    + Add<Output = Self>
+    + AddAssign
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    /// Where nothing is left.
+    const NEG_INFINITY: Self;
+    /// The lowest finite number.
+    const LOWEST: Self;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// `(2^r − 1)/r` on `|r| ≤ ½`, lowest power first: the smallest relative error of `2^r` for this degree.
+    const POWER: &'static [Self];
+
+    /// Runs `kernel` with the instructions of `isa`, or with the best the machine has below it.
+    fn dispatch<K: FloatKernel<Self>>(isa: Isa, kernel: K) -> K::Output;
+}
+
+impl Real for f32 {
+    const NEG_INFINITY: f32 = f32::NEG_INFINITY;
+    const LOWEST: f32 = f32::MIN;
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    // Relative error 2.0e-9.
+    const POWER: &'static [f32] = &[
+        std::f32::consts::LN_2,
+        0.240_226_48,
+        0.055_503_324,
+        0.009_618_438,
+        0.001_339_887_4,
+        0.000_153_533_62,
+    ];
+
+    #[inline]
+    fn dispatch<K: FloatKernel<f32>>(isa: Isa, kernel: K) -> K::Output {
+        dispatch(isa, Single(kernel))
+    }
+}
+
+impl Real for f64 {
+    const NEG_INFINITY: f64 = f64::NEG_INFINITY;
+    const LOWEST: f64 = f64::MIN;
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    // Relative error 3.4e-18.
+    const POWER: &'static [f64] = &[
+        std::f64::consts::LN_2,
+        0.240_226_506_959_101_3,
+        0.055_504_108_664_820_08,
+        0.009_618_129_107_594_12,
+        0.001_333_355_814_677_465,
+        0.000_154_035_304_571_113_6,
+        1.525_273_349_309_594e-5,
+        1.321_543_528_268_066_3e-6,
+        1.017_819_958_644_790_9e-7,
+        7.073_783_184_458_316e-9,
+        4.434_768_928_626_276e-10,
+    ];
+
+    #[inline]
+    fn dispatch<K: FloatKernel<f64>>(isa: Isa, kernel: K) -> K::Output {
+        dispatch(isa, Double(kernel))
+    }
+}
+
+struct Single<K>(K);
+
+impl<K: FloatKernel<f32>> Kernel for Single<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, isa: S) -> K::Output {
+        self.0.run(isa.single())
+    }
+}
+
+struct Double<K>(K);
+
+impl<K: FloatKernel<f64>> Kernel for Double<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, isa: S) -> K::Output {
+        self.0.run(isa.double())
+    }
+}

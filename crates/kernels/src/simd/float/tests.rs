@@ -1,0 +1,119 @@
+//! Every operation on f32 lanes, and those that softmax adds, against plain arithmetic.
+
+#![allow(clippy::needless_range_loop, reason = "lanes are counted")]
+
+use super::{Float, FloatKernel, Real};
+use crate::simd::Isa;
+
+/// What each operation gave, lane by lane.
+struct Given {
+    lanes: usize,
+    max: Vec<f64>,
+    min: Vec<f64>,
+    quotient: Vec<f64>,
+    chosen: Vec<f64>,
+    rounded: Vec<f64>,
+    scaled: Vec<f64>,
+    fused: Vec<f64>,
+    negative: Vec<f64>,
+    sum: f64,
+    any: [bool; 2],
+    first: Vec<Vec<f64>>,
+    stored: Vec<Vec<f64>>,
+    transposed: Vec<f64>,
+}
+
+struct Operations<'a, A> {
+    a: &'a [A],
+    b: &'a [A],
+}
+
+impl<A: Real> FloatKernel<A> for Operations<'_, A> {
+    type Output = Given;
+
+    #[inline(always)]
+    fn run<S: Float<A>>(self, isa: S) -> Given {
+        let lanes = S::LANES;
+        let out = |v: S::Vector| {
+            let mut to = vec![A::from_f64(-7.0); lanes];
+            isa.store(v, &mut to);
+            to.iter().map(|x| x.to_f64()).collect::<Vec<f64>>()
+        };
+        let (a, b) = (isa.load(self.a), isa.load(self.b));
+        let number = |x: f64| isa.splat(A::from_f64(x));
+        let mut square = isa.square(a);
+        for (i, row) in square.as_mut().iter_mut().enumerate() {
+            *row = isa.load(&self.a[i * lanes..]);
+        }
+        Given {
+            lanes,
+            max: out(isa.max(a, b)),
+            min: out(isa.min(a, b)),
+            quotient: out(isa.div(a, b)),
+            chosen: out(isa.where_greater(a, b, number(1.0), number(2.0))),
+            rounded: out(isa.round(isa.mul(a, number(10.0)))),
+            scaled: out(isa.scale(number(1.25), isa.round(isa.mul(a, number(10.0))))),
+            fused: out(isa.fused_mul_sub(a, b, isa.fused_mul_add(a, b, a))),
+            negative: out(isa.neg_mul_add(a, b, isa.sub(isa.add(a, b), isa.mul_add(a, b, a)))),
+            sum: isa.sum(a).to_f64(),
+            any: [isa.any_greater(a, number(0.49)), isa.any_greater(a, number(2.0))],
+            first: (0..=lanes).map(|k| out(isa.load_first(&self.a[..k]))).collect(),
+            stored: (0..=lanes)
+                .map(|k| {
+                    let mut to = vec![A::from_f64(-7.0); lanes];
+                    isa.store_first(a, &mut to[..k]);
+                    to.iter().map(|x| x.to_f64()).collect()
+                })
+                .collect(),
+            transposed: isa.transpose(square).as_ref().iter().flat_map(|&v| out(v)).collect(),
+        }
+    }
+}
+
+fn operations_agree<A: Real>() {
+    let number = |i: usize| A::from_f64((i * 7919 % 1009) as f64 / 1008.0 - 0.5);
+    let a: Vec<A> = (0..256).map(number).collect();
+    let b: Vec<A> = (0..16).map(|i| number(i * 5 + 3)).collect();
+    let (x, y): (Vec<f64>, Vec<f64>) = (to_f64(&a), to_f64(&b));
+    for isa in Isa::available() {
+        let given = A::dispatch(isa, Operations { a: &a, b: &b });
+        let n = given.lanes;
+        for i in 0..n {
+            assert_eq!(given.max[i], x[i].max(y[i]), "{isa}");
+            assert_eq!(given.min[i], x[i].min(y[i]), "{isa}");
+            assert_eq!(given.quotient[i], A::from_f64(x[i] / y[i]).to_f64(), "{isa}");
+            assert_eq!(given.chosen[i], if x[i] > y[i] { 1.0 } else { 2.0 }, "{isa}");
+            let round = (A::from_f64(x[i] * 10.0)).to_f64().round_ties_even();
+            assert_eq!(given.rounded[i], round, "{isa}");
+            assert_eq!(given.scaled[i], 1.25 * round.exp2(), "{isa}");
+            assert!((given.fused[i] + x[i]).abs() < 1e-7, "{isa}");
+            let expected = (x[i] + y[i] - (x[i] * y[i] + x[i])) - x[i] * y[i];
+            assert!((given.negative[i] - expected).abs() < 1e-6, "{isa}");
+            for j in 0..n {
+                assert_eq!(given.transposed[i * n + j], x[j * n + i], "{isa}: ({i}, {j})");
+            }
+        }
+        assert!((given.sum - x[..n].iter().sum::<f64>()).abs() < 1e-6, "{isa}");
+        assert_eq!(given.any, [x[..n].iter().any(|&x| x > 0.49), false], "{isa}");
+        for k in 0..=n {
+            for i in 0..n {
+                assert_eq!(given.first[k][i], if i < k { x[i] } else { 0.0 }, "{isa}: {k} numbers");
+                assert_eq!(given.stored[k][i], if i < k { x[i] } else { -7.0 }, "{isa}: {k} numbers");
+            }
+        }
+    }
+}
+
+fn to_f64<A: Real>(numbers: &[A]) -> Vec<f64> {
+    numbers.iter().map(|x| x.to_f64()).collect()
+}
+
+#[test]
+fn every_operation_agrees_with_plain_arithmetic_in_f32() {
+    operations_agree::<f32>();
+}
+
+#[test]
+fn every_operation_agrees_with_plain_arithmetic_in_f64() {
+    operations_agree::<f64>();
+}

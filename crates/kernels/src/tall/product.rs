@@ -1,0 +1,220 @@
+//! Xw and Xᵀv: as fast as memory can be read.
+//!
+//! Each element is used once, so there is nothing to pack and nothing to keep: the loops only have to read forward and
+//! have enough sums in flight. Row-major memory with few columns takes LANES rows at once (a single short row would spend
+//! its time adding up lanes); with many columns, one row after another with four sums. Column-major memory goes by
+//! strips of rows whose result stays in the first cache.
+
+use super::{Block, Layout, RowSource, tree};
+use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
+use rayon::prelude::*;
+
+/// Up to this many columns several rows are taken at once.
+const INTERLEAVED_UP_TO: usize = 32;
+/// Elements of X to a work item.
+const GRAIN: usize = 1 << 17;
+/// Rows to a strip of column-major memory.
+const STRIP: usize = 1024;
+
+/// `out[i] = offset + Σⱼ x[i, j] · w[j]`.
+///
+/// `w` has as many numbers as `x` has columns, `out` as many as it has rows.
+pub fn multiply(x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
+    multiply_on(Isa::detected(), x, w, offset, out);
+}
+
+/// [`multiply`] with the instructions of `isa`.
+pub(super) fn multiply_on(isa: Isa, x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
+    assert_eq!(w.len(), x.cols(), "one weight a column");
+    assert_eq!(out.len(), x.rows(), "one result a row");
+    let grain = (GRAIN / w.len().max(1)).next_multiple_of(STRIP);
+    out.par_chunks_mut(grain).enumerate().for_each(|(i, out)| {
+        let mut scratch = Vec::new();
+        let x = x.block(i * grain, out.len(), &mut scratch);
+        assert!(x.rows() == out.len() && x.cols() == w.len());
+        dispatch(isa, Multiply { x, w, offset, out });
+    });
+}
+
+/// `result[j] = Σᵢ x[i, j] · v[i]`.
+///
+/// `v` has as many numbers as `x` has rows.
+pub fn transpose_multiply(x: &dyn RowSource, v: &[f64]) -> Vec<f64> {
+    transpose_multiply_on(Isa::detected(), x, v)
+}
+
+/// [`transpose_multiply`] with the instructions of `isa`.
+pub(super) fn transpose_multiply_on(isa: Isa, x: &dyn RowSource, v: &[f64]) -> Vec<f64> {
+    assert_eq!(v.len(), x.rows(), "one number a row");
+    let leaf = tree::leaf_rows(x.rows(), (GRAIN / x.cols().max(1)).next_multiple_of(64));
+    tree::reduce(
+        x.rows(),
+        leaf,
+        &|rows| {
+            let mut scratch = Vec::new();
+            let block = x.block(rows.start, rows.len(), &mut scratch);
+            assert!(block.rows() == rows.len() && block.cols() == x.cols());
+            dispatch(isa, TransposeMultiply { x: block, v: &v[rows] })
+        },
+        &|mut a, b| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+            a
+        },
+    )
+}
+
+struct Multiply<'a> {
+    x: Block<'a>,
+    w: &'a [f64],
+    offset: f64,
+    out: &'a mut [f64],
+}
+
+impl Kernel for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self, isa: S) {
+        match self.x.layout() {
+            Layout::Rows { stride } if self.w.len() <= INTERLEAVED_UP_TO => self.several_rows(isa, stride),
+            Layout::Rows { stride } => self.row_by_row(isa, stride),
+            Layout::Columns { stride } => self.columns(isa, stride),
+        }
+    }
+}
+
+impl Multiply<'_> {
+    /// LANES rows at a time; lane `i` of the transposed sums belongs to row `i`.
+    #[inline(always)]
+    fn several_rows<S: Lanes<f64>>(&mut self, isa: S, stride: usize) {
+        let (data, d, lanes) = (self.x.data(), self.w.len(), S::LANES);
+        let whole = d - d % lanes;
+        let offset = isa.splat(self.offset);
+        for (step, out) in self.out.chunks_mut(lanes).enumerate() {
+            let mut sums = isa.square(isa.zero());
+            for (i, sum) in sums.as_mut().iter_mut().enumerate().take(out.len()) {
+                let row = &data[(step * lanes + i) * stride..][..d];
+                for (x, w) in row.chunks_exact(lanes).zip(self.w.chunks_exact(lanes)) {
+                    *sum = isa.mul_add(isa.load(x), isa.load(w), *sum);
+                }
+                if whole < d {
+                    *sum = isa.mul_add(isa.load_first(&row[whole..]), isa.load_first(&self.w[whole..]), *sum);
+                }
+            }
+            let sums = isa.transpose(sums);
+            let total = sums.as_ref().iter().fold(offset, |total, &v| isa.add(total, v));
+            isa.store_first(total, out);
+        }
+    }
+
+    /// One row after another, four sums in flight.
+    #[inline(always)]
+    fn row_by_row<S: Lanes<f64>>(&mut self, isa: S, stride: usize) {
+        let d = self.w.len();
+        for (i, out) in self.out.iter_mut().enumerate() {
+            let row = &self.x.data()[i * stride..][..d];
+            *out = self.offset + dot(isa, row, self.w);
+        }
+    }
+
+    /// Strips of rows, four columns at a time.
+    #[inline(always)]
+    fn columns<S: Lanes<f64>>(&mut self, isa: S, stride: usize) {
+        let lanes = S::LANES;
+        for (s, strip) in self.out.chunks_mut(STRIP).enumerate() {
+            strip.fill(self.offset);
+            let rows = strip.len();
+            let column = |j: usize| &self.x.data()[j * stride + s * STRIP..][..rows];
+            for (group, w) in self.w.chunks(4).enumerate() {
+                let j = group * 4;
+                if let &[w0, w1, w2, w3] = w {
+                    let (x0, x1, x2, x3) = (column(j), column(j + 1), column(j + 2), column(j + 3));
+                    let w = [isa.splat(w0), isa.splat(w1), isa.splat(w2), isa.splat(w3)];
+                    for k in (0..rows).step_by(lanes) {
+                        let end = rows.min(k + lanes);
+                        let term = |x: &[f64], w, sum| isa.mul_add(load(isa, &x[k..end]), w, sum);
+                        let sum = term(x0, w[0], load(isa, &strip[k..end]));
+                        let other = term(x2, w[2], isa.mul(load(isa, &x3[k..end]), w[3]));
+                        isa.store_first(isa.add(term(x1, w[1], sum), other), &mut strip[k..end]);
+                    }
+                } else {
+                    for (j, &w) in (j..).zip(w) {
+                        strip.iter_mut().zip(column(j)).for_each(|(out, x)| *out += x * w);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All of `from`, at most one vector.
+#[inline(always)]
+fn load<S: Lanes<f64>>(isa: S, from: &[f64]) -> S::Vector {
+    if from.len() >= S::LANES { isa.load(from) } else { isa.load_first(from) }
+}
+
+/// `Σ aᵢ bᵢ` of two slices of the same length.
+#[inline(always)]
+fn dot<S: Lanes<f64>>(isa: S, a: &[f64], b: &[f64]) -> f64 {
+    let step = 4 * S::LANES;
+    let mut sums = [isa.zero(); 4];
+    let (whole_a, rest_a) = a.split_at(a.len() - a.len() % step);
+    let (whole_b, rest_b) = b[..a.len()].split_at(whole_a.len());
+    for (a, b) in whole_a.chunks_exact(step).zip(whole_b.chunks_exact(step)) {
+        for (q, sum) in sums.iter_mut().enumerate() {
+            let at = q * S::LANES;
+            *sum = isa.mul_add(isa.load(&a[at..]), isa.load(&b[at..]), *sum);
+        }
+    }
+    for (a, b) in rest_a.chunks(S::LANES).zip(rest_b.chunks(S::LANES)) {
+        sums[0] = isa.mul_add(load(isa, a), load(isa, b), sums[0]);
+    }
+    isa.sum(isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3])))
+}
+
+struct TransposeMultiply<'a> {
+    x: Block<'a>,
+    v: &'a [f64],
+}
+
+impl Kernel for TransposeMultiply<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, isa: S) -> Vec<f64> {
+        let d = self.x.cols();
+        match self.x.layout() {
+            Layout::Columns { stride } => {
+                (0..d).map(|j| dot(isa, &self.x.data()[j * stride..][..self.v.len()], self.v)).collect()
+            }
+            Layout::Rows { stride } => {
+                let mut out = vec![0.0; d];
+                for (group, v) in self.v.chunks(4).enumerate() {
+                    let row = |i: usize| &self.x.data()[(group * 4 + i) * stride..][..d];
+                    if let &[v0, v1, v2, v3] = v {
+                        add_four_rows(isa, [row(0), row(1), row(2), row(3)], [v0, v1, v2, v3], &mut out);
+                    } else {
+                        for (i, &v) in v.iter().enumerate() {
+                            out.iter_mut().zip(row(i)).for_each(|(out, x)| *out += x * v);
+                        }
+                    }
+                }
+                out
+            }
+        }
+    }
+}
+
+/// `out += Σ rows[i] · v[i]`.
+#[inline(always)]
+fn add_four_rows<S: Lanes<f64>>(isa: S, rows: [&[f64]; 4], v: [f64; 4], out: &mut [f64]) {
+    let d = out.len();
+    let v = v.map(|v| isa.splat(v));
+    for k in (0..d).step_by(S::LANES) {
+        let end = d.min(k + S::LANES);
+        let term = |i: usize, sum| isa.mul_add(load(isa, &rows[i][k..end]), v[i], sum);
+        let sum = term(1, term(0, load(isa, &out[k..end])));
+        let other = term(3, isa.mul(load(isa, &rows[2][k..end]), v[2]));
+        isa.store_first(isa.add(sum, other), &mut out[k..end]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Ridge, constrained and kernel fits.
+
+use super::{FitFacts, Fitted, Measure, Tried};
+use crate::linear::{Finding, Severity, counted, short};
+use spanwise_linear::fit::{ConstrainedFit, Kernel, KernelRidgeFit, RidgeFit, RidgeMethod};
+
+/// What a ridge fit says; `tried` are the penalties it was chosen from, `rule` how.
+pub fn ridge(fit: &RidgeFit, tried: Vec<Tried>, rule: Option<&str>, facts: &FitFacts) -> Fitted {
+    let mut fitted = facts.fitted("ridge", facts.plain_terms(fit.intercept, &fit.coefficients));
+    let chosen = rule.map_or_else(String::new, |rule| format!("chosen by {rule}"));
+    fitted.measures = vec![
+        Measure::new("lambda", "penalty λ", fit.alpha).noted(chosen.clone()),
+        Measure::new("r_squared", "R²", fit.r_squared),
+        Measure::new("residual_squares", "residual sum of squares", fit.residual_sum_of_squares),
+    ];
+    if let Some(freedom) = fit.degrees_of_freedom {
+        let measure = Measure::new("degrees_of_freedom", "effective parameters", freedom);
+        fitted.measures.push(measure.noted("trace of the hat matrix"));
+    }
+    let by = if chosen.is_empty() { String::new() } else { format!(", {chosen}") };
+    fitted.verdict =
+        format!("{}: λ = {}{by}; R² {}.", facts.subject(), short(fit.alpha), short(fit.r_squared));
+    let mut findings = Vec::new();
+    let penalties = || tried.iter().map(|tried| tried.lambda);
+    let (least, most) = (penalties().fold(f64::INFINITY, f64::min), penalties().fold(0.0, f64::max));
+    if rule.is_some() && least < most && (fit.alpha == least || fit.alpha == most) {
+        let sentence = format!("the chosen λ = {} is at the end of those tried", short(fit.alpha));
+        findings.push(Finding::new(Severity::Caution, sentence).advised("try penalties beyond it"));
+    }
+    if fit.method == RidgeMethod::Singular && fit.alpha == 0.0 {
+        let sentence = "columns depend on each other: of all solutions this is the one of smallest norm";
+        findings.push(Finding::new(Severity::Serious, sentence));
+    }
+    let method = match fit.method {
+        RidgeMethod::Moments => "one factorisation of the second moments",
+        RidgeMethod::Corrected => "second moments, corrected with residuals",
+        _ => "singular values",
+    };
+    method.clone_into(&mut fitted.computation.method);
+    fitted.tried = tried;
+    fitted.findings = facts.with_rows(findings);
+    fitted
+}
+
+/// What a fit with weights that are not negative says; on the simplex they add up to 1 as well.
+pub fn constrained(fit: &ConstrainedFit, simplex: bool, y: &[f64], facts: &FitFacts) -> Fitted {
+    let model = if simplex { "simplex" } else { "nonnegative" };
+    let mut fitted = facts.fitted(model, facts.plain_terms(fit.intercept, &fit.coefficients));
+    let certificate = &fit.certificate;
+    fitted.measures = vec![
+        Measure::new("residual_squares", "residual sum of squares", fit.residual_sum_of_squares),
+        Measure::new("support", "columns with a weight", fit.support.len() as f64)
+            .noted(format!("of {}", facts.names.len())),
+        Measure::new("stationarity", "gradient left on them", certificate.stationarity),
+        Measure::new("improvement", "gradient inwards off them", certificate.improvement),
+        Measure::new("feasibility", "constraint violated by", certificate.feasibility),
+    ];
+    let rule = if simplex { "weights ≥ 0 that add up to 1" } else { "weights ≥ 0" };
+    fitted.verdict = format!(
+        "{}: {rule}; {} of {} get one.",
+        facts.subject(),
+        fit.support.len(),
+        counted(facts.names.len(), "column", "columns")
+    );
+    let mut findings = vec![exact_or_not(fit.residual_sum_of_squares, y)];
+    if !certificate.holds() {
+        let sentence = "the optimality conditions do not hold to 1e-9: a better answer may exist";
+        findings.push(Finding::new(Severity::Serious, sentence));
+    }
+    fitted.computation.method = format!("active set, {}", counted(fit.rounds, "round", "rounds"));
+    fitted.findings = facts.with_rows(findings);
+    fitted
+}
+
+fn exact_or_not(residual: f64, y: &[f64]) -> Finding {
+    let total: f64 = y.iter().map(|y| y * y).sum();
+    let share = if total > 0.0 { (residual / total).sqrt() } else { 0.0 };
+    let sentence = format!("the residual is {} of the target's length", super::super::percent(share));
+    Finding::new(Severity::Note, sentence)
+}
+
+/// What a kernel fit says.
+pub fn kernel(fit: &KernelRidgeFit, penalty: f64, facts: &FitFacts) -> Fitted {
+    let mut fitted = facts.fitted("kernel", Vec::new());
+    let name = match fit.kernel {
+        Kernel::Rbf { gamma } => format!("exp(−{}·‖x − z‖²)", gamma.map_or("γ".to_owned(), short)),
+        Kernel::Polynomial { degree, gamma, constant } => {
+            format!("({}·x·z + {})^{degree}", gamma.map_or("γ".to_owned(), short), short(constant))
+        }
+        _ => "of another kind".to_owned(),
+    };
+    let landmarks = fit.landmarks.rows();
+    fitted.measures = vec![
+        Measure::new("lambda", "penalty λ", penalty),
+        Measure::new("landmarks", "landmarks", landmarks as f64).noted(if fit.exact {
+            "every row"
+        } else {
+            "drawn at random"
+        }),
+        Measure::new("residual_squares", "residual sum of squares", fit.residual_sum_of_squares),
+    ];
+    if let Some(error) = fit.leave_one_out_error {
+        fitted.measures.push(Measure::new("leave_one_out_error", "leave-one-out error", error));
+    }
+    fitted.verdict = format!("{}: kernel {name}, λ = {}.", facts.subject(), short(penalty));
+    let mut findings = Vec::new();
+    if fit.jitter > 0.0 {
+        let sentence = format!(
+            "the kernel matrix is nearly singular: {} of its diagonal was added to factor it",
+            short(fit.jitter)
+        );
+        findings.push(Finding::new(Severity::Caution, sentence).advised("a larger λ"));
+    }
+    let method = if fit.exact { "Cholesky of the kernel matrix" } else { "Nyström" };
+    method.clone_into(&mut fitted.computation.method);
+    fitted.findings = facts.with_rows(findings);
+    fitted
+}

@@ -1,0 +1,81 @@
+//! What linear computations say about themselves: measures, factors, solutions, projections and fits, each with the
+//! findings that follow, as plain data.
+
+mod decomposed;
+mod finding;
+mod fitted;
+mod measured;
+mod projected;
+mod solved;
+
+pub use decomposed::{Decomposed, Decomposition, Factor, PcaWay, Strength, decompose};
+pub use finding::{Finding, Severity};
+pub use fitted::{
+    Coefficients, Computation, Encoded, FitFacts, Fitted, FittedDependency, FittedRank, Label, Measure,
+    Term as FittedTerm, Tried, constrained, kernel, least_squares, logistic, ridge,
+};
+pub use measured::{
+    ColumnMeasures, HullAnswer, IndexShares, MeasureRequest, Measured, MeasuredDependency, SpanAnswer,
+    measure,
+};
+pub use projected::{Projected, ProjectedColumn, project};
+pub use solved::{SolveWay, Solved, SolvedColumn, System, solve};
+
+/// `3 columns`, `1 column`.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A number in a sentence: three digits.
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    match value {
+        _ if value.is_nan() => "NaN".to_owned(),
+        _ if value.is_infinite() => if value > 0.0 { "∞" } else { "-∞" }.to_owned(),
+        0.0 => "0".to_owned(),
+        _ if (1e-3..1e4).contains(&size) => {
+            let decimals = 2 - size.log10().floor().min(2.0) as i32;
+            let text = format!("{value:.0$}", decimals.max(0) as usize);
+            if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                text
+            }
+        }
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A share as a percentage of three digits, or as many as tell it from all.
+pub(crate) fn percent(share: f64) -> String {
+    let (percent, text) = (100.0 * share, short(100.0 * share));
+    // What is not all is not said to be.
+    if text == "100" && share < 1.0 {
+        let digits = (1.0 - share).log10().floor().abs().min(12.0) as usize;
+        return format!("{percent:.digits$} %");
+    }
+    format!("{text} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_sentences_have_three_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.012_34, "0.0123"),
+            (1.0, "1"),
+            (123.456, "123"),
+            (4.859e4, "4.9e4"),
+            (1e-9, "1.0e-9"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+        assert_eq!(percent(0.066_66), "6.67 %");
+        assert_eq!(percent(0.999_945), "99.99450 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(counted(1, "row", "rows"), "1 row");
+    }
+}

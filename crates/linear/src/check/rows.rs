@@ -1,0 +1,68 @@
+//! What is asked of tables that are read block by block.
+
+use super::argument;
+use crate::{Extent, LinearError};
+use rayon::prelude::*;
+use spanwise_kernels::Shape;
+use spanwise_kernels::tall::RowSource;
+
+/// Rows looked at by one work item.
+const CHUNK: usize = 4096;
+
+/// The first number of `source` that is not finite, row by row.
+fn find_not_finite(source: &dyn RowSource) -> Option<(usize, usize, f64)> {
+    let rows = source.rows();
+    let chunk = (CHUNK * 16 / source.cols().max(1)).max(1);
+    (0..rows.div_ceil(chunk)).into_par_iter().find_map_first(|c| {
+        let (first, count) = (c * chunk, chunk.min(rows - c * chunk));
+        let mut scratch = Vec::new();
+        let block = source.block(first, count, &mut scratch);
+        let mut at = (0..count).flat_map(|i| (0..block.cols()).map(move |j| (i, j)));
+        at.find(|&(i, j)| !block.get(i, j).is_finite()).map(|(i, j)| (first + i, j, block.get(i, j)))
+    })
+}
+
+/// All numbers are finite, or the first that is not, as an error.
+pub(crate) fn finite_rows(
+    operation: &'static str,
+    name: &'static str,
+    source: &dyn RowSource,
+) -> Result<(), LinearError> {
+    match find_not_finite(source) {
+        None => Ok(()),
+        Some((row, column, value)) => Err(argument(operation, name).not_finite(row, column, value)),
+    }
+}
+
+/// At least one row of at least one column.
+pub(crate) fn table(
+    operation: &'static str,
+    argument: &'static str,
+    rows: usize,
+    columns: usize,
+) -> Result<(), LinearError> {
+    if rows > 0 && columns > 0 {
+        return Ok(());
+    }
+    let found = Shape::new(&[rows, columns]).expect("two dimensions");
+    Err(LinearError::Empty { operation, argument, found })
+}
+
+/// One weight a row, finite, not negative; all may be zero.
+pub(crate) fn weights_or_none(
+    operation: &'static str,
+    weights: &[f64],
+    rows: usize,
+) -> Result<(), LinearError> {
+    let name = argument(operation, "weights");
+    name.fits(Extent::Length(weights.len()), "X", Extent::Rows(rows))?;
+    for (row, &value) in weights.iter().enumerate() {
+        if !value.is_finite() {
+            return Err(name.not_finite(row, 0, value));
+        }
+        if value < 0.0 {
+            return Err(LinearError::NegativeWeight { operation, row, value });
+        }
+    }
+    Ok(())
+}

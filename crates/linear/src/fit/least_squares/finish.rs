@@ -1,0 +1,227 @@
+//! From the coefficients of the kept terms to the fitted model.
+
+use super::U;
+use super::dependency::{self, Dependency};
+use super::model::{Coefficient, LinearFit, Method, TargetFit};
+use super::rank::Decision;
+use super::reduced::Reduced;
+use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS, Refined, data_error};
+use super::solver::Solver;
+use crate::small::{Columns, solve_upper, solve_upper_transposed};
+use crate::summary::times_power_of_two;
+use spanwise_kernels::Matrix;
+use spanwise_kernels::tall::Twofold;
+
+/// All that a fit has found out, in the units the columns were kept in.
+pub(super) struct Outcome<'a> {
+    pub reduced: &'a Reduced,
+    pub decision: Decision,
+    pub solver: Solver,
+    /// Of the kept terms.
+    pub targets: Vec<Refined>,
+    /// Of the columns, then of the targets.
+    pub exponents: &'a [i32],
+    pub log_weights: f64,
+    pub minimum_norm: bool,
+}
+
+/// Coefficients straight from the triangle, without a second look at the data.
+pub(super) fn unrefined(solver: &Solver, coefficients: &[Twofold], residual_squares: f64) -> Refined {
+    let kappa = solver.condition_bound;
+    let residual = residual_squares.sqrt();
+    let reach: f64 = coefficients.iter().zip(&solver.norms).map(|(w, norm)| w.high.abs() * norm).sum();
+    let rows = solver.row_norms();
+    // Reflections and merges are backward stable up to a small factor.
+    let factor = if solver.squared { 4.0 * kappa } else { 4.0 };
+    let (mut digits, mut data_digits) = (Vec::new(), Vec::new());
+    for (w, row) in coefficients.iter().zip(rows) {
+        let (w, error) = (w.high.abs(), data_error(solver, w.high, row, reach, residual));
+        let digits_of = |error: f64| -(error / w.max(f64::MIN_POSITIVE)).log10();
+        digits.push(digits_of(factor * U * error).clamp(0.0, MOST_DIGITS));
+        data_digits.push(digits_of(U * error).clamp(0.0, MOST_DATA_DIGITS));
+    }
+    Refined {
+        coefficients: coefficients.iter().map(|w| w.high).collect(),
+        residual_squares,
+        digits,
+        data_digits,
+        steps: 0,
+    }
+}
+
+/// The model in the user's units.
+pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
+    let Outcome { reduced, decision, solver, targets, exponents, log_weights, minimum_norm } = outcome;
+    let first = usize::from(reduced.intercept);
+    let d = reduced.terms() - first;
+    let formulas = dependency::formulas(reduced, &decision.kept, &decision.dropped);
+    let mut dependencies =
+        dependency::dependencies(&formulas, reduced.intercept, &decision.kept, &decision.dropped);
+    for dependency in &mut dependencies {
+        in_given_units(dependency, exponents);
+    }
+    let freedom = reduced.rows.saturating_sub(decision.rank.rank as u64) as f64;
+    let rows = solver.row_norms();
+    let all = targets
+        .iter()
+        .enumerate()
+        .map(|(q, refined)| {
+            let deviation =
+                if freedom > 0.0 { (refined.residual_squares / freedom).sqrt() } else { f64::NAN };
+            let e_y = exponents[d + q];
+            let mut target = TargetFit {
+                coefficients: vec![
+                    Coefficient {
+                        value: 0.0,
+                        standard_error: f64::NAN,
+                        computed_digits: MOST_DIGITS,
+                        data_digits: MOST_DATA_DIGITS,
+                    };
+                    d
+                ],
+                intercept: None,
+                residual_squares: times_power_of_two(refined.residual_squares, -2 * e_y),
+                total_squares: times_power_of_two(reduced.total_squares[q], -2 * e_y),
+            };
+            for (i, &term) in solver.kept.iter().enumerate() {
+                let is_intercept = term < first;
+                let e = if is_intercept { -e_y } else { exponents[term - first] - e_y };
+                let coefficient = Coefficient {
+                    value: times_power_of_two(refined.coefficients[i], e),
+                    standard_error: times_power_of_two(rows[i] * deviation, e),
+                    computed_digits: refined.digits[i],
+                    data_digits: refined.data_digits[i],
+                };
+                if is_intercept {
+                    target.intercept = Some(coefficient);
+                } else {
+                    target.coefficients[term - first] = coefficient;
+                }
+            }
+            if minimum_norm && !dependencies.is_empty() {
+                take_minimum_norm(&mut target, &dependencies, solver.condition_bound);
+            }
+            target
+        })
+        .collect();
+    LinearFit {
+        targets: all,
+        rank: decision.rank,
+        dependencies,
+        method: if reduced.squared { Method::Gram } else { Method::Householder },
+        rows: reduced.rows,
+        log_weights,
+        passes: targets.iter().map(|t| t.steps).max().unwrap_or(0),
+        condition: condition(&solver),
+        condition_bound: solver.condition_bound,
+        solver: Some(solver),
+        exponents: exponents[..d].to_vec(),
+    }
+}
+
+/// `x_j 2^e_j = Σ a x_i 2^e_i` becomes `x_j = Σ a 2^(e_i − e_j) x_i`.
+fn in_given_units(dependency: &mut Dependency, exponents: &[i32]) {
+    let own = exponents[dependency.column];
+    for (i, a) in &mut dependency.terms {
+        *a = times_power_of_two(*a, exponents[*i] - own);
+    }
+    dependency.constant = times_power_of_two(dependency.constant, -own);
+}
+
+/// Moves along the null space, which changes no prediction, to the smallest Σ w².
+///
+/// Each dependency gives one direction: 1 for its column, −a for the others; the intercept takes up the constant.
+fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
+    let (d, q) = (target.coefficients.len(), dependencies.len());
+    let mut directions = Matrix::zeros(d, q);
+    for (p, dependency) in dependencies.iter().enumerate() {
+        directions[(dependency.column, p)] = 1.0;
+        for &(i, a) in &dependency.terms {
+            directions[(i, p)] = -a;
+        }
+    }
+    // Twice: the second time removes what rounding left of the first.
+    for _ in 0..2 {
+        let mut columns = Columns::of(&directions, 0..q);
+        columns.columns.push(target.coefficients.iter().map(|c| c.value).collect());
+        (0..q).for_each(|step| columns.reflect(step, step));
+        let order: Vec<usize> = (0..q).collect();
+        let mut steps = columns.columns[q][..q].to_vec();
+        solve_upper(&columns.upper(&order), &mut steps);
+        for (p, &step) in steps.iter().enumerate() {
+            for (j, c) in target.coefficients.iter_mut().enumerate() {
+                c.value -= step * directions[(j, p)];
+            }
+            if let Some(intercept) = &mut target.intercept {
+                intercept.value += step * dependencies[p].constant;
+            }
+        }
+    }
+    mark_undetermined(target, dependencies, condition);
+}
+
+/// Coefficients that a dependency touches have no standard error of their own, and the digits of the formulas.
+fn mark_undetermined(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
+    let digits = (-(16.0 * U * condition).log10()).clamp(0.0, MOST_DIGITS);
+    let touched =
+        |j: usize| dependencies.iter().any(|dep| dep.column == j || dep.terms.iter().any(|&(i, _)| i == j));
+    let worst = target.coefficients.iter().map(|c| c.computed_digits).fold(digits, f64::min);
+    for (j, c) in target.coefficients.iter_mut().enumerate() {
+        if touched(j) {
+            c.standard_error = f64::NAN;
+            c.computed_digits = worst;
+            c.data_digits = c.data_digits.min(digits);
+        }
+    }
+    if let Some(c) = &mut target.intercept
+        && dependencies.iter().any(|dep| dep.constant != 0.0)
+    {
+        c.standard_error = f64::NAN;
+        c.computed_digits = c.computed_digits.min(worst);
+        c.data_digits = c.data_digits.min(digits);
+    }
+}
+
+/// `σ_max / σ_min` of the triangle by a few power iterations: from below, usually right to a percent.
+fn condition(solver: &Solver) -> f64 {
+    let r = &solver.triangle;
+    let n = solver.len();
+    if n == 0 {
+        return 1.0;
+    }
+    let start =
+        || -> Vec<f64> { (0..n).map(|i| 1.0 + 0.5 * ((i * 7919 % 101) as f64 / 101.0 - 0.5)).collect() };
+    let normalise = |v: &mut [f64]| {
+        let length = crate::small::norm(v);
+        for x in v.iter_mut() {
+            *x /= length;
+        }
+        length
+    };
+    let (mut large, mut small) = (start(), start());
+    small.iter_mut().enumerate().for_each(|(i, v)| *v *= if i % 2 == 0 { 1.0 } else { -1.0 });
+    let (mut largest, mut smallest_inverse) = (1.0, 1.0);
+    for _ in 0..6 {
+        normalise(&mut large);
+        large = multiply_upper(r, &large);
+        largest = crate::small::norm(&large);
+        large = multiply_upper_transposed(r, &large);
+        normalise(&mut small);
+        solve_upper_transposed(r, &mut small);
+        smallest_inverse = crate::small::norm(&small);
+        solve_upper(r, &mut small);
+    }
+    (largest * smallest_inverse).max(1.0)
+}
+
+fn multiply_upper(r: &Matrix, v: &[f64]) -> Vec<f64> {
+    (0..v.len()).map(|i| r.row(i)[i..].iter().zip(&v[i..]).map(|(a, b)| a * b).sum()).collect()
+}
+
+fn multiply_upper_transposed(r: &Matrix, v: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; v.len()];
+    for (i, &x) in v.iter().enumerate() {
+        out[i..].iter_mut().zip(&r.row(i)[i..]).for_each(|(out, a)| *out += a * x);
+    }
+    out
+}

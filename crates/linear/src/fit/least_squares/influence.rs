@@ -1,0 +1,171 @@
+//! What single rows do: leverage, Cook's distance, studentised residuals, intervals of predictions.
+//!
+//! With A = Q R the leverage of row i is `w ‖R⁻ᵀ a‖²`: the R⁻¹ of the fit is applied to each row, in parallel.
+
+use super::model::{Interval, LinearFit};
+use super::solver::Solver;
+use crate::check::{self, argument};
+use crate::summary::{Borrowed, times_power_of_two};
+use crate::{Block, Extent, LinearError, RowSource};
+use rayon::prelude::*;
+use spanwise_kernels::tall::{Tall, Twofold, residuals};
+
+/// Rows to a work item.
+const CHUNK: usize = 512;
+
+/// The influence of each row on the fit of one target.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Influence {
+    /// y − ŷ.
+    pub residuals: Vec<f64>,
+    /// How much of its own prediction each row determines, between 0 and 1.
+    pub leverage: Vec<f64>,
+    /// Residuals in units of their standard deviation, which the fit with all rows estimates.
+    pub studentised: Vec<f64>,
+    /// The same, with the deviation estimated without the row itself.
+    pub externally_studentised: Vec<f64>,
+    /// How far the coefficients move if the row is left out.
+    pub cooks_distance: Vec<f64>,
+}
+
+impl LinearFit {
+    /// Leverage of each row of `x`: `w aᵀ(AᵀWA)⁻¹a`. For rows that were not fitted it says how far they extrapolate.
+    pub fn leverage(
+        &self,
+        x: &(impl RowSource + ?Sized),
+        weights: Option<&[f64]>,
+    ) -> Result<Vec<f64>, LinearError> {
+        let x = &Borrowed(x);
+        self.check_columns("leverage", x)?;
+        if let Some(weights) = weights {
+            check::weights_or_none("leverage", weights, x.rows())?;
+        }
+        let Some(solver) = &self.solver else {
+            // No more rows than columns: every row is met exactly.
+            return Ok(vec![1.0; x.rows()]);
+        };
+        let n = x.rows();
+        let mut all = vec![0.0; n];
+        all.par_chunks_mut(CHUNK).enumerate().for_each(|(c, out)| {
+            let mut scratch = Vec::new();
+            let block = x.block(c * CHUNK, out.len(), &mut scratch);
+            let mut row = vec![0.0; solver.len()];
+            for (i, out) in out.iter_mut().enumerate() {
+                self.scaled_row(solver, &block, i, &mut row);
+                let weight = weights.map_or(1.0, |w| w[c * CHUNK + i]);
+                *out = weight * squared_distance(solver, &row);
+            }
+        });
+        Ok(all)
+    }
+
+    /// The kept terms of row `i`, shifted and scaled as the solver has them.
+    fn scaled_row(&self, solver: &Solver, block: &Block<'_>, i: usize, row: &mut [f64]) {
+        for (p, a) in row.iter_mut().enumerate() {
+            let value = match (solver.intercept, solver.kept[p]) {
+                (true, 0) => 1.0,
+                (intercept, term) => {
+                    let j = term - usize::from(intercept);
+                    times_power_of_two(block.get(i, j), self.exponents[j]) - solver.shift[p]
+                }
+            };
+            *a = value / solver.scales[p];
+        }
+    }
+
+    /// The influence of the rows the model was fitted with, for target `index` (a column of `y`).
+    pub fn influence(
+        &self,
+        x: &(impl RowSource + ?Sized),
+        y: &(impl RowSource + ?Sized),
+        weights: Option<&[f64]>,
+        index: usize,
+    ) -> Result<Influence, LinearError> {
+        let operation = "influence";
+        let leverage = self.leverage(x, weights)?;
+        let (x, y) = (&Borrowed(x), &Borrowed(y));
+        let name = argument(operation, "y");
+        name.fits(Extent::Rows(y.rows()), "X", Extent::Rows(x.rows()))?;
+        name.fits(Extent::Columns(y.cols()), "the fitted model", Extent::Columns(self.targets.len()))?;
+        self.check_target(operation, index)?;
+        check::finite_rows(operation, "y", y)?;
+        let target = &self.targets[index];
+        let mut coefficients: Vec<Twofold> =
+            target.coefficients.iter().map(|c| Twofold::from(c.value)).collect();
+        coefficients.push(Twofold::from(target.intercept.map_or(0.0, |c| c.value)));
+        let shift = vec![0.0; x.cols() + y.cols()];
+        let mut residual = vec![0.0; x.rows()];
+        residuals(&Tall { x, y, weights: None, shift: &shift }, index, &coefficients, &mut residual);
+        let (p, freedom) = (self.rank.rank as f64, self.degrees_of_freedom() as f64);
+        let variance = target.residual_squares / freedom;
+        let mut all = Influence {
+            studentised: Vec::with_capacity(x.rows()),
+            externally_studentised: Vec::with_capacity(x.rows()),
+            cooks_distance: Vec::with_capacity(x.rows()),
+            residuals: residual,
+            leverage,
+        };
+        for (i, (&r, &h)) in all.residuals.iter().zip(&all.leverage).enumerate() {
+            let r = r * weights.map_or(1.0, |w| w[i].sqrt());
+            let studentised = r / (variance * (1.0 - h)).sqrt();
+            let without = (freedom - studentised * studentised) / (freedom - 1.0);
+            all.studentised.push(studentised);
+            all.externally_studentised.push(studentised / without.sqrt());
+            all.cooks_distance.push(studentised * studentised * h / ((1.0 - h) * p));
+        }
+        Ok(all)
+    }
+
+    /// For each row of `x`, the interval that holds a new observation of target `index` with probability `confidence`.
+    /// `None` for the mean alone is [`LinearFit::mean_intervals`].
+    pub fn prediction_intervals(
+        &self,
+        x: &(impl RowSource + ?Sized),
+        index: usize,
+        confidence: f64,
+    ) -> Result<Vec<Interval>, LinearError> {
+        self.intervals(&Borrowed(x), index, confidence, 1.0)
+    }
+
+    /// For each row of `x`, the interval that holds the mean of target `index` there with probability `confidence`.
+    pub fn mean_intervals(
+        &self,
+        x: &(impl RowSource + ?Sized),
+        index: usize,
+        confidence: f64,
+    ) -> Result<Vec<Interval>, LinearError> {
+        self.intervals(&Borrowed(x), index, confidence, 0.0)
+    }
+
+    fn intervals(
+        &self,
+        x: &dyn RowSource,
+        index: usize,
+        confidence: f64,
+        noise: f64,
+    ) -> Result<Vec<Interval>, LinearError> {
+        self.check_target("interval", index)?;
+        let statistics = self.statistics(index).expect("the target was checked");
+        let reach = self.t_quantile(confidence)? * statistics.residual_deviation;
+        let leverage = self.leverage(x, None)?;
+        let predicted = self.predict(x)?;
+        let interval = |(i, h): (usize, &f64)| {
+            let (middle, reach) = (predicted[(i, index)], reach * (noise + h).sqrt());
+            Interval { lower: middle - reach, upper: middle + reach }
+        };
+        Ok(leverage.iter().enumerate().map(interval).collect())
+    }
+}
+
+/// ‖R⁻ᵀ a‖².
+fn squared_distance(solver: &Solver, row: &[f64]) -> f64 {
+    // Row-major R⁻¹: (R⁻ᵀa)ⱼ = Σ_{i ≤ j} R⁻¹[i][j] aᵢ.
+    let mut v = vec![0.0; row.len()];
+    for (i, &a) in row.iter().enumerate() {
+        if a != 0.0 {
+            v[i..].iter_mut().zip(&solver.inverse.row(i)[i..]).for_each(|(v, r)| *v += a * r);
+        }
+    }
+    v.iter().map(|v| v * v).sum()
+}

@@ -1,0 +1,298 @@
+//! Least squares.
+//!
+//! ```text
+//!  many rows     Gram matrix of the shifted columns ──Cholesky──► R      kept where uκ² is far below what is asked
+//!                otherwise Householder reflections ─────────────► R      at any conditioning; also for summaries
+//!                rank of R ──► kept terms, formulas of the others ──► solve ──► refine on the data ──► minimum norm
+//!  few rows      Gram matrix of the rows ──Cholesky──► solve ──► refine       (wide.rs)
+//! ```
+//!
+//! The settings are one type ([`LeastSquares`]), the fitted model another ([`LinearFit`]).
+
+mod dependency;
+mod finish;
+mod influence;
+mod model;
+mod rank;
+mod reduced;
+mod refine;
+mod solver;
+mod transposed;
+mod wide;
+
+#[cfg(test)]
+mod tests;
+
+pub use dependency::Dependency;
+pub use influence::Influence;
+pub use model::{Coefficient, Interval, LinearFit, Method, Statistics, TargetFit};
+pub use rank::Rank;
+
+use crate::check::{self, argument};
+use crate::summary::{Borrowed, Scaled, SelectedRows, sampled_means};
+use crate::{Extent, LinearError, RowSource, Summary};
+use finish::Outcome;
+use rank::Decision;
+use reduced::Reduced;
+use refine::{Refinement, unshifted};
+use solver::Solver;
+use spanwise_kernels::tall::{Tall, Twofold};
+use wide::Wide;
+
+const OPERATION: &str = "fit";
+/// Half a unit in the last place of 1.
+const U: f64 = f64::EPSILON / 2.0;
+/// The Gram matrix is used where its relative error 4uκ² is below this: standard errors keep six digits.
+const SQUARED_ERROR: f64 = 1e-6;
+/// Tables of at most this many numbers are always reflected: it costs nothing there.
+const ALWAYS_REFLECT: usize = 1 << 16;
+/// With more columns than this, and no more rows than columns, the Gram matrix of the rows is used.
+const WIDE_FROM: usize = 512;
+
+/// What becomes of columns that depend on others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deficiency {
+    /// Of all solutions, the one with the smallest Σ w², the intercept not counted.
+    #[default]
+    MinimumNorm,
+    /// Dependent columns are left out: their coefficient is 0.
+    Drop,
+}
+
+/// The settings of a least-squares fit.
+///
+/// ```
+/// use spanwise_kernels::View;
+/// use spanwise_linear::LeastSquares;
+///
+/// let x = View::new(&[0.0, 1.0, 2.0, 3.0], &[4, 1])?;
+/// let y = [1.0, 3.0, 5.0, 7.0];
+/// let model = LeastSquares::new().fit(&x, &y[..])?;
+/// assert_eq!(model.target().coefficients[0].value, 2.0);
+/// assert_eq!(model.target().intercept.unwrap().value, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeastSquares {
+    intercept: bool,
+    deficiency: Deficiency,
+    tolerance: Option<f64>,
+    refinement: usize,
+}
+
+impl Default for LeastSquares {
+    fn default() -> Self {
+        LeastSquares::new()
+    }
+}
+
+impl LeastSquares {
+    /// With an intercept, minimum norm, the default tolerance, and refinement as long as it helps.
+    pub fn new() -> Self {
+        LeastSquares { intercept: true, deficiency: Deficiency::MinimumNorm, tolerance: None, refinement: 5 }
+    }
+
+    /// Whether the model has an intercept.
+    #[must_use]
+    pub fn intercept(self, intercept: bool) -> Self {
+        LeastSquares { intercept, ..self }
+    }
+
+    /// What becomes of columns that depend on others.
+    #[must_use]
+    pub fn deficiency(self, deficiency: Deficiency) -> Self {
+        LeastSquares { deficiency, ..self }
+    }
+
+    /// The fraction of a column outside the span of the others at or below which it is dependent.
+    #[must_use]
+    pub fn tolerance(self, tolerance: f64) -> Self {
+        LeastSquares { tolerance: Some(tolerance), ..self }
+    }
+
+    /// At most this many passes of refinement.
+    #[must_use]
+    pub fn refinement(self, most_steps: usize) -> Self {
+        LeastSquares { refinement: most_steps, ..self }
+    }
+
+    /// Fits `y` (`n × t`, or one column) to the columns of `x` (`n × d`).
+    pub fn fit(
+        &self,
+        x: &(impl RowSource + ?Sized),
+        y: &(impl RowSource + ?Sized),
+    ) -> Result<LinearFit, LinearError> {
+        self.check(&Borrowed(x), &Borrowed(y))?;
+        self.fit_kept(&Borrowed(x), &Borrowed(y), None)
+    }
+
+    /// The same, minimising Σ w (y − ŷ)². A row of weight zero is as if it were not there.
+    pub fn fit_weighted(
+        &self,
+        x: &(impl RowSource + ?Sized),
+        y: &(impl RowSource + ?Sized),
+        weights: &[f64],
+    ) -> Result<LinearFit, LinearError> {
+        let (x, y): (&dyn RowSource, &dyn RowSource) = (&Borrowed(x), &Borrowed(y));
+        self.check(x, y)?;
+        check::weights(OPERATION, Some(weights), x.rows())?;
+        if weights.iter().all(|&w| w > 0.0) {
+            return self.fit_kept(x, y, Some(weights));
+        }
+        let kept: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let weights: Vec<f64> = kept.iter().map(|&i| weights[i]).collect();
+        self.fit_kept(&SelectedRows::new(x, &kept), &SelectedRows::new(y, &kept), Some(&weights))
+    }
+
+    /// Fits what a summary has seen. The data cannot be read again, so nothing is refined.
+    pub fn fit_summary(&self, summary: &Summary) -> Result<LinearFit, LinearError> {
+        let rows = summary.rows() as usize;
+        check::table(OPERATION, "X", rows, summary.columns())?;
+        check::table(OPERATION, "y", rows, summary.targets())?;
+        let tolerance = self.checked_tolerance(U)?;
+        let reduced = Reduced::from_summary(summary, self.intercept);
+        let (decision, solver, z) = decide(&reduced, tolerance);
+        let targets = (0..summary.targets())
+            .map(|q| {
+                let start =
+                    unshifted(&solver, &solver.solve(z.col(q)), target_shift(&reduced, summary.columns(), q));
+                finish::unrefined(&solver, &start, reduced.residual_squares[q])
+            })
+            .collect();
+        Ok(self.finish(&reduced, decision, solver, targets, summary.exponents(), 0.0))
+    }
+
+    /// Shapes and settings.
+    fn check(&self, x: &dyn RowSource, y: &dyn RowSource) -> Result<(), LinearError> {
+        argument(OPERATION, "y").fits(Extent::Rows(y.rows()), "X", Extent::Rows(x.rows()))?;
+        check::table(OPERATION, "X", x.rows(), x.cols())?;
+        check::table(OPERATION, "y", y.rows(), y.cols())?;
+        self.checked_tolerance(U).map(|_| ())
+    }
+
+    fn checked_tolerance(&self, precision: f64) -> Result<f64, LinearError> {
+        match self.tolerance {
+            None => Ok(rank::default_tolerance(precision)),
+            Some(tolerance) => {
+                let (within, expected) = ((0.0..1.0).contains(&tolerance), "a number from 0 to below 1");
+                argument(OPERATION, "tolerance").in_range(tolerance, within, expected)?;
+                Ok(tolerance)
+            }
+        }
+    }
+
+    /// Rows whose weights are all above zero.
+    fn fit_kept(
+        &self,
+        x: &dyn RowSource,
+        y: &dyn RowSource,
+        weights: Option<&[f64]>,
+    ) -> Result<LinearFit, LinearError> {
+        let tolerance = self.checked_tolerance(x.precision())?;
+        let (n, d) = (x.rows(), x.cols());
+        if n <= d && d > WIDE_FROM && self.deficiency == Deficiency::MinimumNorm {
+            return Wide { intercept: self.intercept, x, y, weights, tolerance }.fit();
+        }
+        let log_weights = weights.map_or(0.0, |w| w.iter().map(|w| w.ln()).sum());
+        let tall_enough = n > d + 1 && n.saturating_mul(d + 1) > ALWAYS_REFLECT;
+        if tall_enough {
+            let shift = if self.intercept { sampled_means(x, y) } else { vec![0.0; d + y.cols()] };
+            let tall = Tall { x, y, weights, shift: &shift };
+            if let Some((reduced, solver)) = by_gram(&tall, self.intercept, tolerance) {
+                let smallest = solver.smallest_fraction();
+                let decision = rank::full(&reduced, tolerance, smallest);
+                let z = reduced.z.clone();
+                let targets = self.refined(&tall, &reduced, &solver, &z);
+                return Ok(self.finish(
+                    &reduced,
+                    decision,
+                    solver,
+                    targets,
+                    &vec![0; d + y.cols()],
+                    log_weights,
+                ));
+            }
+        }
+        let summary = Summary::of_kept(OPERATION, x, y, weights)?;
+        let reduced = Reduced::from_summary(&summary, self.intercept);
+        let (decision, solver, z) = decide(&reduced, tolerance);
+        let exponents = summary.exponents();
+        let zeros = vec![0.0; exponents.len()];
+        let targets = if exponents.iter().all(|&e| e == 0) {
+            self.refined(&Tall { x, y, weights, shift: &zeros }, &reduced, &solver, &z)
+        } else {
+            let x = Scaled::new(x, &zeros[..d], &exponents[..d]);
+            let y = Scaled::new(y, &zeros[d..], &exponents[d..]);
+            self.refined(&Tall { x: &x, y: &y, weights, shift: &zeros }, &reduced, &solver, &z)
+        };
+        Ok(self.finish(&reduced, decision, solver, targets, exponents, log_weights))
+    }
+
+    /// The coefficients of the kept terms, refined on the data.
+    fn refined(
+        &self,
+        tall: &Tall<'_>,
+        reduced: &Reduced,
+        solver: &Solver,
+        z: &spanwise_kernels::Matrix,
+    ) -> Vec<refine::Refined> {
+        let d = tall.x.cols();
+        let starts: Vec<Vec<Twofold>> = (0..tall.y.cols())
+            .map(|q| unshifted(solver, &solver.solve(z.col(q)), target_shift(reduced, d, q)))
+            .collect();
+        if self.refinement == 0 {
+            let squares = &reduced.residual_squares;
+            return starts.iter().zip(squares).map(|(s, &rss)| finish::unrefined(solver, s, rss)).collect();
+        }
+        Refinement { tall, solver, most_steps: self.refinement }.run(starts)
+    }
+
+    fn finish(
+        &self,
+        reduced: &Reduced,
+        decision: Decision,
+        solver: Solver,
+        targets: Vec<refine::Refined>,
+        exponents: &[i32],
+        log_weights: f64,
+    ) -> LinearFit {
+        finish::finish(Outcome {
+            reduced,
+            decision,
+            solver,
+            targets,
+            exponents,
+            log_weights,
+            minimum_norm: self.deficiency == Deficiency::MinimumNorm,
+        })
+    }
+}
+
+/// What was subtracted from target `q` of a problem of `d` features.
+fn target_shift(reduced: &Reduced, d: usize, q: usize) -> f64 {
+    reduced.shift[d + q]
+}
+
+/// By the Gram matrix, if its error does no harm and no term is near to depending on others.
+fn by_gram(tall: &Tall<'_>, intercept: bool, tolerance: f64) -> Option<(Reduced, Solver)> {
+    let reduced = Reduced::from_gram(tall, intercept)?;
+    let solver = Solver::full(&reduced);
+    let kappa = solver.condition_bound;
+    let harmless = 4.0 * U * kappa * kappa < SQUARED_ERROR;
+    (harmless && solver.smallest_fraction() > 100.0 * tolerance).then_some((reduced, solver))
+}
+
+/// The rank, the solver of the kept terms and their z.
+fn decide(reduced: &Reduced, tolerance: f64) -> (Decision, Solver, spanwise_kernels::Matrix) {
+    let k = reduced.terms();
+    if (0..k).all(|j| reduced.r[(j, j)] != 0.0) {
+        let solver = Solver::full(reduced);
+        let smallest = solver.smallest_fraction();
+        if smallest > 100.0 * tolerance {
+            return (rank::full(reduced, tolerance, smallest), solver, reduced.z.clone());
+        }
+    }
+    let decision = rank::decide(reduced, tolerance);
+    let (solver, z) = Solver::kept(reduced, &decision.kept);
+    (decision, solver, z)
+}

@@ -1,0 +1,8 @@
+//! Least squares against certified values, traps and properties.
+
+mod inference;
+mod nist;
+mod nist_data;
+mod properties;
+mod traps;
+mod wide;

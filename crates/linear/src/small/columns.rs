@@ -1,0 +1,82 @@
+//! Householder QR of a small matrix kept as columns: plain, pivoted at will, one column at a time.
+
+use spanwise_kernels::Matrix;
+
+/// The Euclidean norm, without overflow or underflow.
+pub(crate) fn norm(x: &[f64]) -> f64 {
+    let largest = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * x.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+/// Columns that are reflected step by step: after step `s`, row `s` of every column is final.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    /// Each of the same length.
+    pub columns: Vec<Vec<f64>>,
+}
+
+impl Columns {
+    /// The columns of `matrix` that `chosen` names.
+    pub(crate) fn of(matrix: &Matrix, chosen: impl IntoIterator<Item = usize>) -> Self {
+        Columns { columns: chosen.into_iter().map(|j| matrix.col(j)).collect() }
+    }
+
+    /// The norm of column `j` from row `step` on: what is left of it outside the span of the steps so far.
+    pub(crate) fn rest(&self, j: usize, step: usize) -> f64 {
+        norm(&self.columns[j][step..])
+    }
+
+    /// Reflects so that column `pivot` is zero below row `step`, and applies it to all columns.
+    /// What is left of the pivot column must not be zero.
+    pub(crate) fn reflect(&mut self, pivot: usize, step: usize) {
+        let mut v = self.columns[pivot][step..].to_vec();
+        let length = norm(&v);
+        let beta = if v[0] > 0.0 { -length } else { length };
+        v[0] -= beta;
+        let scale = norm(&v);
+        for x in &mut v {
+            *x /= scale;
+        }
+        for column in &mut self.columns {
+            let below = &mut column[step..];
+            let twice: f64 = 2.0 * below.iter().zip(&v).map(|(a, b)| a * b).sum::<f64>();
+            below.iter_mut().zip(&v).for_each(|(a, b)| *a -= twice * b);
+        }
+        let column = &mut self.columns[pivot][step..];
+        column[0] = beta;
+        column[1..].fill(0.0);
+    }
+
+    /// The upper triangle whose columns are `order`, after as many steps.
+    pub(crate) fn upper(&self, order: &[usize]) -> Matrix {
+        let n = order.len();
+        Matrix::from_fn(n, n, |i, j| if i <= j { self.columns[order[j]][i] } else { 0.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reflecting_every_column_leaves_a_triangle_with_the_same_inner_products() {
+        let a = Matrix::from_fn(5, 3, |i, j| ((i * 3 + j * 7) % 11) as f64 - 4.0);
+        let mut columns = Columns::of(&a, 0..3);
+        for (step, pivot) in [1, 0, 2].into_iter().enumerate() {
+            columns.reflect(pivot, step);
+        }
+        let r = columns.upper(&[1, 0, 2]);
+        let expected: f64 = (0..5).map(|i| a[(i, 1)] * a[(i, 2)]).sum();
+        assert!(((0..3).map(|i| r[(i, 0)] * r[(i, 2)]).sum::<f64>() - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn norms_neither_overflow_nor_vanish() {
+        assert!((norm(&[3e200, 4e200]) / 5e200 - 1.0).abs() < 1e-15);
+        assert!((norm(&[3e-200, 4e-200]) / 5e-200 - 1.0).abs() < 1e-15);
+        assert_eq!(norm(&[]), 0.0);
+    }
+}

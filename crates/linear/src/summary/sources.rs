@@ -1,0 +1,177 @@
+//! Row sources over row sources: some of the rows, scaled columns; and what is sampled before a pass.
+
+use crate::{Block, Layout, RowSource};
+use rayon::prelude::*;
+
+/// A source of any type, sized or not, as a sized one.
+pub(crate) struct Borrowed<'a, T: ?Sized>(pub &'a T);
+
+impl<T: RowSource + ?Sized> RowSource for Borrowed<'_, T> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.0.cols()
+    }
+
+    fn precision(&self) -> f64 {
+        self.0.precision()
+    }
+
+    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
+        self.0.block(first, count, scratch)
+    }
+}
+
+/// Some rows of another source, in their order.
+pub(crate) struct SelectedRows<'a> {
+    source: &'a dyn RowSource,
+    kept: &'a [usize],
+}
+
+impl<'a> SelectedRows<'a> {
+    /// Rows `kept`, ascending.
+    pub(crate) fn new(source: &'a dyn RowSource, kept: &'a [usize]) -> Self {
+        SelectedRows { source, kept }
+    }
+}
+
+impl RowSource for SelectedRows<'_> {
+    fn rows(&self) -> usize {
+        self.kept.len()
+    }
+
+    fn cols(&self) -> usize {
+        self.source.cols()
+    }
+
+    fn precision(&self) -> f64 {
+        self.source.precision()
+    }
+
+    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
+        let cols = self.cols();
+        let mut own = Vec::new();
+        scratch.clear();
+        scratch.reserve(count * cols);
+        // Neighbours that are neighbours in the source too are read together.
+        for run in self.kept[first..first + count].chunk_by(|a, b| a + 1 == *b) {
+            let block = self.source.block(run[0], run.len(), &mut own);
+            scratch.extend((0..run.len()).flat_map(|i| (0..cols).map(move |j| block.get(i, j))));
+        }
+        Block::new(scratch, count, cols, Layout::Rows { stride: cols })
+    }
+}
+
+/// (x − shift) · 2^exponent, column by column.
+pub(crate) struct Scaled<'a> {
+    source: &'a dyn RowSource,
+    shift: &'a [f64],
+    exponents: &'a [i32],
+}
+
+impl<'a> Scaled<'a> {
+    /// One shift and one exponent a column.
+    pub(crate) fn new(source: &'a dyn RowSource, shift: &'a [f64], exponents: &'a [i32]) -> Self {
+        Scaled { source, shift, exponents }
+    }
+}
+
+impl RowSource for Scaled<'_> {
+    fn rows(&self) -> usize {
+        self.source.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.source.cols()
+    }
+
+    fn precision(&self) -> f64 {
+        self.source.precision()
+    }
+
+    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
+        let cols = self.cols();
+        let mut own = Vec::new();
+        let block = self.source.block(first, count, &mut own);
+        scratch.clear();
+        scratch.reserve(count * cols);
+        for i in 0..count {
+            // Scaled before it is shifted, so that neither 1e308 − (−1e308) overflows nor a tiny difference vanishes.
+            scratch.extend((0..cols).map(|j| {
+                let scale = |value| times_power_of_two(value, self.exponents[j]);
+                scale(block.get(i, j)) - scale(self.shift[j])
+            }));
+        }
+        Block::new(scratch, count, cols, Layout::Rows { stride: cols })
+    }
+}
+
+/// `x · 2^exponent`, in steps that do not overflow on the way.
+pub(crate) fn times_power_of_two(x: f64, exponent: i32) -> f64 {
+    let (mut x, mut left) = (x, exponent);
+    while left != 0 {
+        let step = left.clamp(-1000, 1000);
+        x *= 2f64.powi(step);
+        left -= step;
+    }
+    x
+}
+
+/// The mean of a few hundred rows, spread over the table, of each column of `x`, then of `y`.
+///
+/// Subtracting a number near the mean keeps the inner products of the columns from being dominated by their
+/// offsets; it need not be the mean itself.
+pub(crate) fn sampled_means(x: &dyn RowSource, y: &dyn RowSource) -> Vec<f64> {
+    const RUNS: usize = 8;
+    let n = x.rows();
+    let run = n.div_ceil(RUNS).min(32);
+    let starts: Vec<usize> = (0..RUNS).map(|q| q * (n - run) / RUNS.max(1)).collect();
+    let mut means = Vec::new();
+    for source in [x, y] {
+        let mut sums = vec![0.0; source.cols()];
+        let mut scratch = Vec::new();
+        for &start in &starts {
+            let block = source.block(start, run, &mut scratch);
+            for i in 0..run {
+                sums.iter_mut().enumerate().for_each(|(j, sum)| *sum += block.get(i, j));
+            }
+        }
+        means.extend(sums.into_iter().map(|sum| sum / (RUNS * run) as f64));
+    }
+    means
+}
+
+/// The largest |x − shift| of each column.
+pub(crate) fn largest_by_column(source: &dyn RowSource, shift: &[f64]) -> Vec<f64> {
+    let (rows, cols) = (source.rows(), source.cols());
+    let chunk = (65_536 / cols.max(1)).max(1);
+    (0..rows.div_ceil(chunk))
+        .into_par_iter()
+        .map(|c| {
+            let count = chunk.min(rows - c * chunk);
+            let mut scratch = Vec::new();
+            let block = source.block(c * chunk, count, &mut scratch);
+            (0..cols)
+                .map(|j| (0..count).fold(0.0f64, |m, i| m.max((block.get(i, j) - shift[j]).abs())))
+                .collect::<Vec<f64>>()
+        })
+        .reduce(|| vec![0.0; cols], |a, b| a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect())
+}
+
+/// Exponents that bring columns of extreme scale near 1; 0 for all others.
+pub(super) fn exponents(x: &dyn RowSource, y: &dyn RowSource, shift: &[f64]) -> Vec<i32> {
+    let (x_shift, y_shift) = shift.split_at(x.cols());
+    let mut largest = largest_by_column(x, x_shift);
+    largest.extend(largest_by_column(y, y_shift));
+    largest
+        .into_iter()
+        .map(|m| match m {
+            0.0 => 0,
+            m if m.is_infinite() => -1023,
+            m if (1e-100..1e100).contains(&m) => 0,
+            m => -(m.log2().floor() as i32),
+        })
+        .collect()
+}
