@@ -187,3 +187,18 @@ fn sparse_rows_must_be_well_formed() {
     assert!(CsrRows::new(2, &[0, 2, 1], &[0, 1], &[1.0, 2.0]).is_err());
     assert!(CsrRows::new(2, &[0, 1], &[2], &[1.0]).is_err());
 }
+
+#[test]
+fn the_likelihood_of_weighted_rows_is_not_guessed_from_a_summary() {
+    let (x, y) = ([1.0, 2.0, 3.0, 4.0, 6.0], [1.0, 3.0, 2.0, 5.0, 4.0]);
+    let x = View::new(&x, &[5, 1]).unwrap();
+    let y = View::new(&y, &[5, 1]).unwrap();
+    let fit = |weights: Option<&[f64]>| {
+        let summary = Summary::of(&x, &y, weights).unwrap();
+        LeastSquares::new().fit_summary(&summary).unwrap().statistics(0).unwrap()
+    };
+    assert!(fit(None).aic.is_finite() && fit(None).log_likelihood.is_finite());
+    let weighted = fit(Some(&[1.0, 2.0, 3.0, 4.0, 5.0]));
+    assert!(weighted.log_likelihood.is_nan() && weighted.aic.is_nan() && weighted.bic.is_nan());
+    assert!(weighted.r_squared.is_finite());
+}

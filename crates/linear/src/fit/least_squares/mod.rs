@@ -159,7 +159,10 @@ impl LeastSquares {
                 finish::unrefined(&solver, &start, reduced.residual_squares[q])
             })
             .collect();
-        Ok(self.finish(&reduced, decision, solver, targets, summary.exponents(), 0.0))
+        // A summary keeps the sum of the weights, not of their logarithms: with weights the likelihood is not known.
+        let weighted = summary.weight_sum() != rows as f64;
+        let log_weights = if weighted { f64::NAN } else { 0.0 };
+        Ok(self.finish(&reduced, decision, solver, targets, summary.exponents(), log_weights))
     }
 
     /// Shapes and settings.
