@@ -37,6 +37,10 @@ CASES = [
     ((1, 32, 1, 4096, 128), ""),
     ((1, 3, 7, 7, 40), ""),
     ((2, 8, 32, 500, 80), ""),
+    ((1, 8, 2048, 2048, 64), "backward"),
+    ((1, 8, 2048, 2048, 64), "backward causal"),
+    ((1, 12, 512, 512, 64), "backward"),
+    ((1, 12, 512, 512, 64), "backward causal"),
 ]
 
 
@@ -77,7 +81,16 @@ class Spanwise:
         return array.view(torch.bfloat16) if dtype == torch.bfloat16 else array
 
 
-def torch_call(q, k, v, asked, mask):
+def torch_call(q, k, v, asked, mask, grad):
+    if asked.startswith("backward"):
+        q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
+
+        def both():
+            out = F.scaled_dot_product_attention(q, k, v, is_causal="causal" in asked)
+            torch.autograd.grad(out, (q, k, v), grad)
+            return out.detach()
+
+        return both
     if asked == "causal":
         return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
     return lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
@@ -87,12 +100,13 @@ def useful(shape, asked):
     """Floating-point operations that count."""
     b, h, n, m, d = shape
     pairs = n * m
-    if asked == "causal":
+    if "causal" in asked:
         pairs = n * (n + 1) // 2
     elif asked.startswith("window"):
         reach = int(asked.split("=")[1])
         pairs = sum(min(i, reach) + 1 for i in range(n))
-    return 4 * b * h * pairs * d
+    # Two products forward, five backward.
+    return (14 if asked.startswith("backward") else 4) * b * h * pairs * d
 
 
 def measure(spanwise, shape, asked, name, seconds):
@@ -100,7 +114,12 @@ def measure(spanwise, shape, asked, name, seconds):
     b, h, n, m, d = shape
     torch.manual_seed(1)
     q, k, v = (torch.randn(b, h, rows, d).to(dtype) for rows in (n, m, m))
-    words, mask = [asked] if asked else [], None
+    words, mask, grad = asked.split(), None, None
+    if asked.startswith("backward"):
+        grad = torch.randn(b, h, n, d).to(dtype)
+        path = f"{spanwise.folder}/grad.npy"
+        np.save(path, (grad.view(torch.uint16) if dtype == torch.bfloat16 else grad).numpy())
+        words = [f"grad={path}", *words[1:]]
     if asked.startswith("window"):
         reach = int(asked.split("=")[1])
         i, j = torch.arange(n)[:, None], torch.arange(m)[None, :]
@@ -110,7 +129,7 @@ def measure(spanwise, shape, asked, name, seconds):
         np.save(f"{spanwise.folder}/mask.npy", mask.numpy())
         words = [f"mask={spanwise.folder}/mask.npy"]
     spanwise.load((q, k, v), words)
-    call = torch_call(q, k, v, asked, mask)
+    call = torch_call(q, k, v, asked, mask, grad)
     ours, theirs = [spanwise.run()], []
     start = time.perf_counter()
     while time.perf_counter() - start < seconds or len(theirs) < 5:
@@ -119,7 +138,7 @@ def measure(spanwise, shape, asked, name, seconds):
         theirs.append(time.perf_counter() - t)
         ours.append(spanwise.run())
     exact = F.scaled_dot_product_attention(
-        q.double(), k.double(), v.double(), attn_mask=mask, is_causal=asked == "causal"
+        q.double(), k.double(), v.double(), attn_mask=mask, is_causal="causal" in asked
     ) if n * m * h <= 1 << 26 else None
     error = ""
     if exact is not None:
@@ -147,7 +166,7 @@ def main():
                 rate = useful(shape, asked) / min(ours) / 1e9
                 peak = peaks["f64" if name == "f64" else "f32"]
                 print(
-                    f"{','.join(map(str, shape)):22} {asked:11} {name:4} "
+                    f"{','.join(map(str, shape)):22} {asked:15} {name:4} "
                     f"best {min(ours) * 1e3:9.3f} ms ({min(theirs) * 1e3:9.3f})  "
                     f"median {statistics.median(ours) * 1e3:9.3f} ({statistics.median(theirs) * 1e3:9.3f})  "
                     f"ratio {min(theirs) / min(ours):5.2f} / {statistics.median(theirs) / statistics.median(ours):5.2f}  "

@@ -1,13 +1,23 @@
 //! `cargo xtask …`: what contributors and CI run. Each task sets up what it needs.
 
+mod browser;
+mod python;
+
 use anyhow::{Context, Result, bail};
 use std::process::{Command, ExitCode};
+
+/// The workspace's root.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 const HELP: &str = "\
 cargo xtask TASK
 
 Tasks:
-  test    every test: unit, integration and documentation tests of all crates, the README's snippets
+  test    every test: unit, integration and documentation tests of all crates, the README's snippets, the Python
+          package, built into a virtual environment under target/, and the page in a browser
+  python  the Python package alone
+  torch   the Python package beside PyTorch, which is installed for it
+  browser the page in a browser alone
   lint    formatting, clippy without warnings, documentation without warnings";
 
 fn main() -> ExitCode {
@@ -19,6 +29,9 @@ fn main() -> ExitCode {
     }
     let result = match task.as_deref() {
         Some("test") => test(),
+        Some("python") => python::test(),
+        Some("torch") => python::torch(),
+        Some("browser") => browser::test(),
         Some("lint") => lint(),
         Some("help" | "--help" | "-h") | None => {
             println!("{HELP}");
@@ -39,7 +52,9 @@ fn main() -> ExitCode {
 }
 
 fn test() -> Result<()> {
-    cargo(&["test", "--workspace", "--quiet"])
+    cargo(&["test", "--workspace", "--quiet"])?;
+    python::test()?;
+    browser::test()
 }
 
 fn lint() -> Result<()> {
@@ -56,15 +71,15 @@ fn cargo(args: &[&str]) -> Result<()> {
 fn command(subcommand: &str, args: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    command.current_dir(root).arg(subcommand).args(args);
+    command.current_dir(ROOT).arg(subcommand).args(args);
     command
 }
 
 /// Says what runs, runs it, and fails where it fails.
 fn run(command: &mut Command) -> Result<()> {
-    let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
-    let line = format!("cargo {}", words.join(" "));
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = words.join(" ");
     eprintln!("▸ {line}");
     let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
     if !status.success() {

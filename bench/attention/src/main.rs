@@ -1,8 +1,8 @@
 //! Attention on request: one command a line on stdin, one answer a line on stdout.
 //!
 //! ```text
-//! load Q K V OUT [causal] [window=L] [mask=FILE] [statistics]   .npy files; prints `ok`
-//! run                                                           once; prints seconds
+//! load Q K V OUT [causal] [window=L] [mask=FILE] [statistics] [grad=FILE]   .npy files; prints `ok`
+//! run                                                           once, with `grad` backward too; prints seconds
 //! save                                                          writes OUT; prints `ok`
 //! peak f32 | peak f64                                           prints the FMA peak in GFLOP/s
 //! ```
@@ -13,8 +13,10 @@ mod npy;
 mod peak;
 
 use anyhow::{Context, Result, bail};
-use npy::{Array, Numbers};
-use spanwise_attention::{Alignment, Causal, MapSize, Options, Problem, Request, Window, forward_into};
+use npy::{Array, Kind, Numbers};
+use spanwise_attention::{
+    Alignment, Causal, MapSize, Options, Problem, Request, Upstream, Window, backward, forward_into,
+};
 use spanwise_kernels::View;
 use spanwise_kernels::attention::Storage;
 use std::io::{BufRead, Write};
@@ -26,6 +28,8 @@ struct Loaded {
     k: Array,
     v: Array,
     mask: Option<Array>,
+    /// The output's gradient; then every run is forward and backward.
+    grad: Option<Array>,
     out: Numbers,
     out_path: String,
     causal: bool,
@@ -70,13 +74,14 @@ fn load([q, k, v, out]: [&str; 4], asked: &[&str]) -> Result<Loaded> {
         window: named("window").map(str::parse).transpose()?,
         mask: named("mask").map(npy::read).transpose()?,
         request: Request {
-            lse: statistics,
+            lse: statistics || named("grad").is_some(),
             entropy: statistics,
             largest: statistics,
             received: statistics,
             map: statistics.then_some(MapSize { rows: 128, cols: 128 }),
             ..Request::default()
         },
+        grad: named("grad").map(npy::read).transpose()?,
         q,
         k,
         v,
@@ -110,7 +115,7 @@ impl Loaded {
         Ok(seconds)
     }
 
-    fn time<T: Storage>(&self, [q, k, v]: [&Vec<T>; 3], out: &mut [T]) -> Result<f64> {
+    fn time<T: Storage + Kind>(&self, [q, k, v]: [&Vec<T>; 3], out: &mut [T]) -> Result<f64> {
         let mask = match &self.mask {
             Some(Array { dims, numbers: Numbers::Bool(bits) }) => Some(View::new(bits, dims)?),
             Some(_) => bail!("a mask is an array of bools"),
@@ -133,7 +138,16 @@ impl Loaded {
             View::new(v, &self.v.dims)?,
             options,
         )?;
-        forward_into(&problem, &self.request, out)?;
+        let statistics = forward_into(&problem, &self.request, out)?;
+        if let Some(Array { dims, numbers }) = &self.grad {
+            let grad = T::numbers(numbers).context("the gradient must have the type of q, k and v")?;
+            let upstream = Upstream {
+                output: View::new(out, dims)?,
+                lse: &statistics.lse.unwrap_or_default(),
+                grad: View::new(grad, dims)?,
+            };
+            std::hint::black_box(backward(&problem, &upstream)?);
+        }
         Ok(start.elapsed().as_secs_f64())
     }
 

@@ -26,6 +26,30 @@ impl Numbers {
     }
 }
 
+/// A type that [`Numbers`] knows.
+pub(crate) trait Kind: Sized {
+    /// The numbers, if they have this type.
+    fn numbers(from: &Numbers) -> Option<&[Self]>;
+}
+
+macro_rules! kind {
+    ($type:ty, $name:ident) => {
+        impl Kind for $type {
+            fn numbers(from: &Numbers) -> Option<&[Self]> {
+                match from {
+                    Numbers::$name(numbers) => Some(numbers),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kind!(f32, F32);
+kind!(f64, F64);
+kind!(f16, F16);
+kind!(bf16, Bf16);
+
 /// An array as it lies in a file.
 pub(crate) struct Array {
     pub(crate) dims: Vec<usize>,

@@ -154,6 +154,96 @@ pub enum AttentionError {
         expected: usize,
     },
 
+    /// An array whose shape must be exactly one.
+    #[error("attention: `{argument}` has shape {found}; expected {expected} ({letters})")]
+    Shape {
+        /// `output` or `grad`.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+        /// What it must be.
+        expected: Shape,
+        /// That shape in letters.
+        letters: &'static str,
+    },
+
+    /// Memory for a gradient that has the wrong length.
+    #[error("attention: the gradient of `{argument}` has {found} elements; expected {expected}, {letters}")]
+    GradientLength {
+        /// `q`, `k`, `v`, `bias` or `sinks`.
+        argument: &'static str,
+        /// Its length.
+        found: usize,
+        /// What it must be.
+        expected: usize,
+        /// Where that number comes from.
+        letters: &'static str,
+    },
+
+    /// A gradient of something the problem does not have.
+    #[error("attention: the gradient of `{argument}` is asked for; the problem has no `{argument}`")]
+    NoGradient {
+        /// `bias` or `sinks`.
+        argument: &'static str,
+    },
+
+    /// A bounded cache that would hold too much.
+    #[error("attention: the cache holds {held} rows and {added} more are appended; its limit is {limit}")]
+    Full {
+        /// Rows it holds.
+        held: usize,
+        /// Rows to append.
+        added: usize,
+        /// Rows it may hold.
+        limit: usize,
+    },
+
+    /// Pages that hold nothing.
+    #[error("attention: a page of a cache has 0 rows; expected at least 1")]
+    PageRows,
+
+    /// A packed array with a batch axis, or without rows.
+    #[error("attention: `{argument}` has shape {found}; expected 2 or 3 dimensions (heads, all rows, width)")]
+    PackedRank {
+        /// `q`, `k` or `v`.
+        argument: &'static str,
+        /// Its shape.
+        found: Shape,
+    },
+
+    /// An option that names single scores.
+    #[error("attention: `{argument}` cannot be given for packed sequences, whose lengths differ")]
+    PackedOption {
+        /// `bias`, `mask`, `blocks` or `lengths`.
+        argument: &'static str,
+    },
+
+    /// Lists of offsets that do not belong together.
+    #[error(
+        "attention: `query_offsets` has {queries} entries, `key_offsets` has {keys}; they must be equal, one more than there are sequences"
+    )]
+    OffsetCount {
+        /// Entries for the queries.
+        queries: usize,
+        /// Entries for the keys.
+        keys: usize,
+    },
+
+    /// Offsets that do not begin at 0, fall, or do not end at the number of rows.
+    #[error("attention: `{argument}`[{at}] is {found}; expected {lowest} to {highest}")]
+    Offset {
+        /// `query_offsets` or `key_offsets`.
+        argument: &'static str,
+        /// Which entry.
+        at: usize,
+        /// The entry.
+        found: usize,
+        /// The least it may be.
+        lowest: usize,
+        /// The most it may be.
+        highest: usize,
+    },
+
     /// A range that reaches beyond what there is.
     #[error("attention: `{argument}` is {start}..{end}; expected a range within 0..{expected}")]
     Range {

@@ -1,7 +1,9 @@
 //! An attention problem: q, k, v and what is asked of them, checked once.
 
 use crate::mask::{Visibility, resolve_alignment};
+use crate::sequence::{Pages, Sequence};
 use crate::{Alignment, AttentionError, Blocks, Causal, Window};
+use spanwise_kernels::attention::Dropping;
 use spanwise_kernels::{Element, Shape, View};
 
 /// The sizes of a problem, in the letters used everywhere.
@@ -58,6 +60,21 @@ pub struct Options<'a, T> {
     pub lengths: Option<&'a [usize]>,
     /// One logit per query head that takes part in the softmax's denominator and has no value.
     pub sinks: Option<&'a [f64]>,
+    /// Some weights are left out of the weighted sum, the others are scaled up.
+    pub dropout: Option<Dropout>,
+}
+
+/// Dropout of weights, after the softmax.
+///
+/// Whether a weight is dropped depends on the seed and on its batch entry, head, query and key alone: not on threads, tiles
+/// or instructions, and the backward pass finds the same ones. Kept weights are multiplied by `1/(1 − probability)`. All
+/// statistics, the log-sum-exp among them, describe the weights before dropout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout {
+    /// How likely a weight is dropped: at least 0, below 1.
+    pub probability: f64,
+    /// Another seed drops other weights.
+    pub seed: u64,
 }
 
 impl<T> Default for Options<'_, T> {
@@ -73,6 +90,7 @@ impl<T> Default for Options<'_, T> {
             blocks: None,
             lengths: None,
             sinks: None,
+            dropout: None,
         }
     }
 }
@@ -84,9 +102,9 @@ pub struct Problem<'a, T> {
     /// `(B, H, N, D)`.
     pub(crate) q: View<'a, T>,
     /// `(B, G, M, D)`.
-    pub(crate) k: View<'a, T>,
+    pub(crate) k: Sequence<'a, T>,
     /// `(B, G, M, E)`.
-    pub(crate) v: View<'a, T>,
+    pub(crate) v: Sequence<'a, T>,
     pub(crate) scale: f64,
     pub(crate) softcap: Option<f64>,
     /// `(B, H, N, M)`.
@@ -96,6 +114,10 @@ pub struct Problem<'a, T> {
     pub(crate) visibility: Visibility<'a>,
     /// `(H,)`.
     pub(crate) sinks: Option<&'a [f64]>,
+    /// With a probability above 0.
+    dropout: Option<Dropout>,
+    /// Which sequence of a packed batch this is; 0 otherwise.
+    pub(crate) first_batch: usize,
     /// The largest rank among q, k and v.
     rank: usize,
     /// As they were given.
@@ -111,33 +133,55 @@ impl<'a, T: Element> Problem<'a, T> {
         v: View<'a, T>,
         options: Options<'a, T>,
     ) -> Result<Self, AttentionError> {
-        for (argument, view) in [("q", q), ("k", k), ("v", v)] {
-            if view.rank() < 2 {
-                return Err(AttentionError::Rank { argument, found: view.shape() });
+        Problem::over(q, Sequence::Whole(k), Sequence::Whole(v), &options)
+    }
+
+    /// [`Problem::new`], wherever keys and values lie.
+    pub(crate) fn over(
+        q: View<'a, T>,
+        k: Sequence<'a, T>,
+        v: Sequence<'a, T>,
+        options: &Options<'a, T>,
+    ) -> Result<Self, AttentionError> {
+        let shapes = [q.shape(), k.shape(), v.shape()];
+        for (argument, found) in ["q", "k", "v"].into_iter().zip(shapes) {
+            if found.rank() < 2 {
+                return Err(AttentionError::Rank { argument, found });
             }
         }
-        let rank = q.rank().max(k.rank()).max(v.rank());
-        let sizes = fit_sizes(q, k, v)?;
+        let rank = shapes.iter().map(Shape::rank).max().unwrap_or(4);
+        let sizes = fit_sizes(shapes)?;
         let Sizes { b, h, g, n, m, d, e } = sizes;
         // The sizes fit, so these broadcasts only repeat batches and heads of 1.
         let broadcast = |argument, view: View<'a, T>, dims: [usize; 4], letters| {
             broadcast_to(argument, view, &dims, letters)
+        };
+        let repeated = |argument, of: Sequence<'a, T>, dims: [usize; 4], letters| match of {
+            Sequence::Whole(view) => broadcast(argument, view, dims, letters).map(Sequence::Whole),
+            // A cache has the heads it has; only its batch may have to be repeated.
+            Sequence::Pages(pages) => {
+                let batch_step = if pages.shape.dims()[0] == 1 { 0 } else { pages.batch_step };
+                let shape = Shape::new(&dims).unwrap_or(pages.shape);
+                Ok(Sequence::Pages(Pages { shape, batch_step, ..pages }))
+            }
         };
         let scores = [b, h, n, m];
         let alignment = resolve_alignment(options.causal, options.window, &sizes)?;
         Ok(Problem {
             sizes,
             q: broadcast("q", q, [b, h, n, d], "B, H, N, D")?,
-            k: broadcast("k", k, [b, g, m, d], "B, G, M, D")?,
-            v: broadcast("v", v, [b, g, m, e], "B, G, M, E")?,
+            k: repeated("k", k, [b, g, m, d], "B, G, M, D")?,
+            v: repeated("v", v, [b, g, m, e], "B, G, M, E")?,
             scale: check_scale(options.scale, d)?,
             softcap: check_softcap(options.softcap)?,
             bias: options.bias.map(|bias| broadcast("bias", bias, scores, "B, H, N, M")).transpose()?,
-            alibi: check_alibi(&options, alignment, &sizes)?,
-            visibility: resolve_visibility(&options, alignment, &sizes)?,
+            alibi: check_alibi(options, alignment, &sizes)?,
+            visibility: resolve_visibility(options, alignment, &sizes)?,
             sinks: check_count("sinks", options.sinks, h, "query head")?,
+            dropout: check_dropout(options.dropout)?,
+            first_batch: 0,
             rank,
-            options,
+            options: *options,
         })
     }
 
@@ -150,6 +194,21 @@ impl<'a, T: Element> Problem<'a, T> {
     /// B, H, G, N, M, D and E.
     pub fn sizes(&self) -> Sizes {
         self.sizes
+    }
+
+    /// The bias's own dimensions, with leading ones; an axis of length 1 repeats.
+    pub(crate) fn bias_dims(&self) -> Option<[usize; 4]> {
+        self.options.bias.map(|bias| {
+            let mut dims = [1; 4];
+            dims[4 - bias.rank()..].copy_from_slice(bias.dims());
+            dims
+        })
+    }
+
+    /// The dropout of one head of one batch entry.
+    pub(crate) fn dropping(&self, batch: usize, head: usize) -> Option<Dropping> {
+        self.dropout
+            .map(|dropout| Dropping::new(dropout.probability, dropout.seed, self.first_batch + batch, head))
     }
 
     /// The factor on `q·k`.
@@ -171,20 +230,21 @@ impl<'a, T: Element> Problem<'a, T> {
 }
 
 /// The sizes of q, k and v, if they fit each other.
-fn fit_sizes<T: Element>(q: View<'_, T>, k: View<'_, T>, v: View<'_, T>) -> Result<Sizes, AttentionError> {
-    let four = |view: View<'_, T>| {
-        let view = view.with_leading_axes(4);
-        [view.dims()[0], view.dims()[1], view.dims()[2], view.dims()[3]]
+fn fit_sizes([q, k, v]: [Shape; 3]) -> Result<Sizes, AttentionError> {
+    let four = |shape: Shape| {
+        let mut dims = [1; 4];
+        dims[4 - shape.rank()..].copy_from_slice(shape.dims());
+        dims
     };
     let ([qb, h, n, d], [kb, kg, m, k_width], [vb, vg, v_rows, e]) = (four(q), four(k), four(v));
     if k_width != d {
-        return Err(AttentionError::KeyWidth { q_width: d, k_width, k: k.shape() });
+        return Err(AttentionError::KeyWidth { q_width: d, k_width, k });
     }
     if d == 0 {
         return Err(AttentionError::NoWidth);
     }
     if v_rows != m {
-        return Err(AttentionError::ValueRows { k_rows: m, v_rows, v: v.shape() });
+        return Err(AttentionError::ValueRows { k_rows: m, v_rows, v });
     }
     let g = repeat(kg, vg).ok_or(AttentionError::ValueHeads { k_heads: kg, v_heads: vg })?;
     // No head at all is fine, if nobody has one.
@@ -237,6 +297,16 @@ fn check_softcap(softcap: Option<f64>) -> Result<Option<f64>, AttentionError> {
         Some(found) if !(found.is_finite() && found > 0.0) => {
             Err(AttentionError::Number { argument: "softcap", found, expected: "a finite number above 0" })
         }
+        other => Ok(other),
+    }
+}
+
+fn check_dropout(dropout: Option<Dropout>) -> Result<Option<Dropout>, AttentionError> {
+    match dropout {
+        Some(Dropout { probability: found, .. }) if !(0.0..1.0).contains(&found) => {
+            Err(AttentionError::Number { argument: "dropout", found, expected: "a number from 0 to below 1" })
+        }
+        Some(Dropout { probability: 0.0, .. }) => Ok(None),
         other => Ok(other),
     }
 }

@@ -5,7 +5,7 @@
 //!     t[j] = q[b,h,i,:] · k[b,g,j,:]                       products  (M,)
 //!     s[j] = scale·t[j]; soft cap; + bias; −inf if hidden  scores    (M,)
 //!     a[j] = exp(s[j] − max) / (Σ exp(s − max) + sink)     weights   (M,)
-//!     o[:] = Σ a[j]·v[b,g,j,:]                             output    (E,)
+//!     o[:] = Σ a[j]·v[b,g,j,:]                             output    (E,); with dropout a[j] is 0 or a[j]/(1 − p)
 //! ```
 //!
 //! A hidden key (masked, or with a score of −inf) takes no part at all, so that a NaN behind a mask stays there. A
@@ -13,6 +13,10 @@
 
 use crate::{Problem, Sizes};
 use spanwise_kernels::Element;
+
+mod backward;
+
+pub use backward::{Gradients, backward};
 
 /// Outputs of a problem, without the weights.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,10 +106,12 @@ fn row<T: Element>(problem: &Problem<'_, T>, b: usize, h: usize, i: usize) -> Ro
     // o = Σ a[j]·v[j]; a hidden key's value is not even looked at.
     let mut output = vec![0.0; problem.sizes.e];
     let group = problem.sizes.group(h);
+    let dropping = problem.dropping(b, h);
     for (j, &weight) in weights.iter().enumerate() {
         if scores[j] > f64::NEG_INFINITY || scores[j].is_nan() {
+            let weight = weight * dropping.map_or(1.0, |dropping| dropping.factor_at(i, j));
             for (c, o) in output.iter_mut().enumerate() {
-                *o += weight * at(problem.v, [b, group, j, c]);
+                *o += weight * problem.v.at([b, group, j, c]);
             }
         }
     }
@@ -116,7 +122,7 @@ fn row<T: Element>(problem: &Problem<'_, T>, b: usize, h: usize, i: usize) -> Ro
 fn products<T: Element>(problem: &Problem<'_, T>, b: usize, h: usize, i: usize) -> Vec<f64> {
     let Sizes { m, d, .. } = problem.sizes;
     let group = problem.sizes.group(h);
-    let dot = |j| (0..d).map(|c| at(problem.q, [b, h, i, c]) * at(problem.k, [b, group, j, c])).sum();
+    let dot = |j| (0..d).map(|c| at(problem.q, [b, h, i, c]) * problem.k.at([b, group, j, c])).sum();
     (0..m).map(dot).collect()
 }
 

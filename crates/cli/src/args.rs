@@ -1,9 +1,12 @@
 //! What can be typed.
 
+mod explain;
 mod linear;
 
+pub(crate) use explain::{Explain, SampleArgs};
 pub(crate) use linear::{
-    Decompose, FactorMethod, Fit, Kind, Measure, MissingWord, Model, Pick, Project, Solve, SolveMethod,
+    Decompose, FactorMethod, Fit, KernelWord, Kind, Measure, MissingWord, Model, Pick, Project, Solve,
+    SolveMethod,
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,6 +24,7 @@ Examples:
   spanwise example 66                            span and attention, every step shown
   spanwise example 48 --v \"1,0;0,2;3,3\"          the same with other values
   spanwise attend --q q.npy --k k.npy --v v.npy --causal --out o.npy
+  spanwise explain examples/longley.csv --target TOTEMP --html longley.html
   spanwise fit examples/longley.csv --target TOTEMP
   spanwise measure examples/longley.csv --exclude TOTEMP
 
@@ -77,6 +81,14 @@ pub(crate) enum Verb {
     #[command(after_help = linear::MEASURE_HELP)]
     Measure(Box<Measure>),
 
+    /// Explain a table with a target, or attention: findings, evidence, what to do
+    #[command(after_help = explain::EXPLAIN_HELP)]
+    Explain(Box<Explain>),
+
+    /// Write a small data set with a known answer
+    #[command(after_help = explain::SAMPLE_HELP)]
+    Sample(SampleArgs),
+
     /// Write a completion script for a shell to standard output
     #[command(after_help = "\
 Examples:
@@ -120,9 +132,9 @@ Examples:
   spanwise attend --q q.npy --k k.npy --v v.npy --window \"128,0\" --align bottom-right
 
 Shapes: q (…, N, D), k (…, M, D), v (…, M, E); up to two leading dimensions, batch and heads.
-Fewer key/value heads than query heads are shared in groups. Computed in f64 and written in the
-type of q; a query without a key left gives zeros. Without --weights, memory does not grow with
-N × M; weights beyond 2147483648 numbers are refused.
+Fewer key/value heads than query heads are shared in groups. Sums are formed in f32 for f32, f16
+and bf16, else in f64; the output has the type of q. A query without a key left gives zeros.
+Without --weights, memory does not grow with N × M; weights beyond 2147483648 numbers are refused.
 
 In JSON, numbers read back to the same bits; those that are not finite are the strings
 \"NaN\", \"Infinity\" and \"-Infinity\".";

@@ -1,7 +1,7 @@
 //! `spanwise attend`.
 
 mod files;
-mod options;
+pub(crate) mod options;
 
 use crate::Outcome;
 use crate::args::Attend;
@@ -12,7 +12,7 @@ use anyhow::Context;
 use files::{Column, Columns, Files};
 use indicatif::{ProgressBar, ProgressStyle};
 use options::{Given, Settings};
-use spanwise::attend::{Attended, Options, Problem, summarised};
+use spanwise::attend::{Attended, Options, Problem, Storage, summarised, weights};
 use spanwise::example::Array;
 use spanwise::report::{AttendedJson, attended_json, attended_text};
 use spanwise::{Element, ShapeError, View, bf16, f16};
@@ -21,8 +21,11 @@ use spanwise_io::{Kind, Scalar, Tensor};
 /// Weights beyond this many numbers are refused: 16 GiB in f64.
 const MOST_WEIGHTS: u128 = 1 << 31;
 
-/// Multiplications beyond which a progress bar is worth its lines.
-const LONG_WORK: f64 = 2e7;
+/// Multiplications beyond which it is worth a line that there is work going on.
+const LONG_WORK: f64 = 2e9;
+
+/// Weights that are formed at a time.
+const SOME_WEIGHTS: usize = 1 << 22;
 
 pub(crate) fn run(args: &Attend, screen: Screen) -> anyhow::Result<Outcome> {
     let files = Files::new(args)?;
@@ -92,7 +95,7 @@ struct Task {
 type Written = Vec<(String, String)>;
 
 impl Task {
-    fn run<T: Element + Scalar>(&self, arrays: &Arrays) -> anyhow::Result<(Attended, Written)> {
+    fn run<T: Storage + Scalar>(&self, arrays: &Arrays) -> anyhow::Result<(Attended, Written)> {
         let options = Options {
             bias: arrays.bias.as_ref().map(typed::<T>).transpose()?,
             ..self.given.options(&self.settings)
@@ -101,14 +104,10 @@ impl Task {
         let problem = Problem::new(q, k, v, options)?;
         // All that can go wrong with the files' formats does so before the work.
         self.files.check(&problem.output_dims(), &problem.weights_dims())?;
-        let mut weights = self.weights_column(&problem.weights_dims())?;
+        let weights = self.weights_column(&problem.weights_dims())?;
         let bar = self.progress(&problem);
-        let attended = summarised(&problem, |row| {
-            if let Some(column) = &mut weights {
-                column.extend(&row.weights);
-            }
-            bar.inc(1);
-        })?;
+        let attended = summarised(&problem)?;
+        let weights = weights.map(|column| filled(column, &problem, attended.lse.data())).transpose()?;
         bar.finish_and_clear();
 
         let written = self.files.write(Columns {
@@ -153,10 +152,26 @@ impl Task {
             return ProgressBar::hidden();
         }
         // Drawn to stderr, and only if that is a terminal.
-        let style = ProgressStyle::with_template("attention {bar:40} {pos}/{len} rows, {eta} left");
-        let bar = ProgressBar::new(rows as u64);
-        if let Ok(style) = style { bar.with_style(style) } else { bar }
+        let bar = ProgressBar::new_spinner().with_message(format!("{rows} queries over {} keys", sizes.m));
+        bar.enable_steady_tick(std::time::Duration::from_millis(120));
+        match ProgressStyle::with_template("attention {spinner} {msg}, {elapsed}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
     }
+}
+
+/// All weights `(B, H, N, M)`, from the log-sum-exps, some rows at a time.
+fn filled<T: Element>(mut column: Column, problem: &Problem<'_, T>, lse: &[f64]) -> anyhow::Result<Column> {
+    let sizes = problem.sizes();
+    let some = (SOME_WEIGHTS / sizes.m.max(1)).max(1);
+    for head in (0..sizes.b).flat_map(|b| (0..sizes.h).map(move |h| [b, h])) {
+        for first in (0..sizes.n).step_by(some) {
+            let rows = first..sizes.n.min(first + some);
+            column.extend(&weights(problem, lse, head, rows, 0..sizes.m)?);
+        }
+    }
+    Ok(column)
 }
 
 /// The tensor as what it holds.

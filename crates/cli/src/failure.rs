@@ -40,10 +40,21 @@ pub(crate) fn print(error: &anyhow::Error) {
     std::io::stderr().write_all(format!("error: {message}\n{hint}").as_bytes()).ok();
 }
 
+/// The library speaks of words; here they are options.
+fn attention_hint(error: &AttentionError) -> Option<String> {
+    match error {
+        AttentionError::Alignment { queries, keys, .. } => Some(format!(
+            "`--align top-left` puts the first of {queries} queries beside the first of {keys} keys, \
+             `--align bottom-right` the last beside the last"
+        )),
+        _ => error.hint(),
+    }
+}
+
 /// The chain in one line, and the first hint there is.
 fn words(error: &anyhow::Error) -> (String, Option<String>) {
     let hint = error.chain().find_map(|cause| {
-        let attention = cause.downcast_ref::<AttentionError>().and_then(AttentionError::hint);
+        let attention = cause.downcast_ref::<AttentionError>().and_then(attention_hint);
         let lesson = || cause.downcast_ref::<LessonError>().and_then(LessonError::hint);
         let io = || cause.downcast_ref::<IoError>().and_then(IoError::hint);
         let usage = || cause.downcast_ref::<Usage>().and_then(|usage| usage.hint.clone());

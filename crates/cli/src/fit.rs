@@ -4,6 +4,7 @@ mod least_squares;
 mod other;
 mod output;
 mod settings;
+mod sparse;
 mod summary_file;
 
 use crate::Outcome;
@@ -18,10 +19,12 @@ use spanwise::report::{fitted_text, to_json};
 
 pub(crate) fn run(args: &Fit, screen: Screen) -> anyhow::Result<Outcome> {
     let settings = Settings::new(args)?;
-    let (fitted, files) = match args.model {
-        Model::LeastSquares => least_squares::run(args, &settings, screen.quiet)?,
-        _ => other::run(args, &settings, screen.quiet)?,
-    };
+    let matrix = args.file.as_deref().map_or(Ok(None), spanwise_io::read_sparse)?;
+    let (fitted, files) = spanwise_io::all_or_none(|| match (&matrix, args.model) {
+        (Some(matrix), _) => sparse::run(args, &settings, matrix),
+        (None, Model::LeastSquares) => least_squares::run(args, &settings, screen.quiet),
+        (None, _) => other::run(args, &settings, screen.quiet),
+    })?;
     show(args, screen, &fitted, &files)?;
     Ok(Outcome::Done)
 }

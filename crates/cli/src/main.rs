@@ -5,11 +5,13 @@ mod artifact;
 mod attend;
 mod decompose;
 mod example;
+mod explain;
 mod failure;
 mod fit;
 mod measure;
 mod out;
 mod project;
+mod sample;
 mod shell;
 mod solve;
 mod source;
@@ -71,6 +73,8 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Verb::Decompose(decompose) => decompose::run(decompose, screen),
         Verb::Solve(solve) => solve::run(solve, screen),
         Verb::Measure(measure) => measure::run(measure, screen),
+        Verb::Explain(explain) => explain::run(explain, screen),
+        Verb::Sample(sample) => sample::run(sample, screen),
         Verb::Completions { shell } => shell::completions(*shell),
         Verb::Man { out } => shell::man(out.as_deref()),
     }

@@ -44,6 +44,10 @@ pub(crate) fn check_place(argument: &str, path: &Path) -> Result<(), Usage> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    if !parent.exists() {
+        let message = format!("`{argument}`: {}: there is no directory {}", path.display(), parent.display());
+        return Err(Usage::with_hint(message, format!("`mkdir -p {}` makes it", parent.display())));
+    }
     if !parent.is_dir() {
         return refuse(&format!("{} is not a directory", parent.display()));
     }

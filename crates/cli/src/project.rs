@@ -77,6 +77,7 @@ impl Table {
             categories: Vec::new(),
             reference: Vec::new(),
             missing: MissingWord::Error,
+            header: args.header,
             no_header: args.no_header,
         };
         let mut source = Source::open(&Asked::plain(&args.file, &pick, quiet))?;

@@ -6,7 +6,9 @@ use crate::artifact::{Holds, Written, check, write_array};
 use crate::failure::Usage;
 use crate::out::{Screen, to_stdout};
 use crate::source::Sources;
+use anyhow::Context;
 use spanwise::linear::CsrMatrix;
+use spanwise::linear::solve::Operator;
 use spanwise::linear::told::{SolveWay, System, solve};
 use spanwise::report::{solved_text, to_json};
 use spanwise::{Matrix, View};
@@ -16,11 +18,11 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
         check("--out", path, Holds::Array)?;
     }
     let mut sources = Sources::default();
-    let a = sources.matrix("--a", &args.a, true)?;
+    let a = A::read(args, &mut sources)?;
     let b = sources.tensor("--b", &args.b)?.to_f64();
     let numbers = b.to_f64_vec();
     // One row of as many numbers as A has rows is a vector, as it is written in an argument.
-    let n = if args.sparse { numbers.len() } else { a.rows() };
+    let n = a.rows().unwrap_or(numbers.len());
     let dims: Vec<usize> = match *b.dims() {
         [1, m] if m == n => vec![m],
         [m, 1] => vec![m],
@@ -31,11 +33,10 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
         let message = format!("`--b` has shape {}; expected a vector or a matrix", b.shape());
         return Err(Usage::new(message).into());
     }
-    let solved = if args.sparse {
-        let a = entries(&a, dims[0])?;
-        solve(System::Sparse(&a), b, way(args.method))?
-    } else {
-        solve(System::Dense(a.view()), b, way(args.method))?
+    let solved = match a {
+        A::Dense(a) => solve(System::Dense(a.view()), b, way(args.method))?,
+        A::Sparse(a) => solve(System::Sparse(&a), b, way(args.method))?,
+        A::Entries(list) => solve(System::Sparse(&entries(&list, dims[0])?), b, way(args.method))?,
     };
     let mut files = Written::new();
     if let Some(path) = &args.out {
@@ -48,6 +49,34 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
         to_stdout(&solved_text(&solved, &files, screen.ink))?;
     }
     Ok(Outcome::Done)
+}
+
+/// The matrix as it was given.
+enum A {
+    Dense(Matrix),
+    Sparse(CsrMatrix),
+    /// Rows of row, column, value; how many rows the matrix has is up to b.
+    Entries(Matrix),
+}
+
+impl A {
+    fn read(args: &Solve, sources: &mut Sources) -> anyhow::Result<Self> {
+        if let Some(sparse) = spanwise_io::read_sparse(&args.a).context("`--a`")? {
+            let (rows, columns) = (sparse.rows, sparse.columns);
+            let matrix = CsrMatrix::new(rows, columns, sparse.starts, sparse.places, sparse.values);
+            return Ok(A::Sparse(matrix.context("`--a`")?));
+        }
+        let matrix = sources.matrix("--a", &args.a, true)?;
+        Ok(if args.sparse { A::Entries(matrix) } else { A::Dense(matrix) })
+    }
+
+    fn rows(&self) -> Option<usize> {
+        match self {
+            A::Dense(a) => Some(a.rows()),
+            A::Sparse(a) => Some(a.rows()),
+            A::Entries(_) => None,
+        }
+    }
 }
 
 fn way(method: SolveMethod) -> SolveWay {

@@ -12,14 +12,10 @@ use batch::columns_of;
 use indicatif::{ProgressBar, ProgressStyle};
 use spanwise::linear::design::{Design, Field, Means, Missing, Settings};
 use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::Write;
 
 /// Files from this many bytes, or rows, show how far reading has come.
 const LONG: u64 = 1 << 24;
-/// How much of a file is looked at to tell whether its first row is numbers.
-const FIRST_ROW: u64 = 1 << 20;
 
 /// Which table, and what its columns are for.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +71,7 @@ impl Source {
     /// Opens the table and decides its columns.
     pub(crate) fn open(asked: &Asked<'_>) -> anyhow::Result<Self> {
         let (batches, first) = open(asked)?;
+        say_if_headless(&batches, asked);
         let fields = fields(&first, asked)?;
         let settings = settings(asked)?;
         let design = Design::new(&fields, &settings).with_context(|| asked.file.to_owned())?;
@@ -92,8 +89,7 @@ impl Source {
         let options = ReadOptions {
             columns: Some(columns.chain(role.names()).collect()),
             categories: categories.chain(role.class_name()).collect(),
-            header: has_header(asked),
-            ..ReadOptions::default()
+            ..header(asked)
         };
         let batches = Batches::Reader(Box::new(TableReader::open(asked.file, &options)?));
         let bar = progress(&batches, asked.quiet);
@@ -142,6 +138,12 @@ impl Batches {
     }
 }
 
+/// Whether a column that plays a role holds text, by its first rows.
+pub(crate) fn is_text(asked: &Asked<'_>, name: &str) -> anyhow::Result<bool> {
+    let (_, first) = open(asked)?;
+    Ok(matches!(first.column(name)?.values, spanwise_io::Values::Categories(_)))
+}
+
 /// The table and its first rows.
 fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     let pick = asked.pick;
@@ -158,8 +160,7 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     let options = ReadOptions {
         columns,
         categories: pick.categories.iter().cloned().chain(role.class_name()).collect(),
-        header: has_header(asked),
-        ..ReadOptions::default()
+        ..header(asked)
     };
     let mut reader = TableReader::open(asked.file, &options)?;
     let first = reader.next().transpose()?;
@@ -167,19 +168,10 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     Ok((Batches::Reader(Box::new(reader)), first))
 }
 
-/// Whether the first row names the columns. As for arrays, a first row of numbers is data.
-fn has_header(asked: &Asked<'_>) -> bool {
-    let separator = match Path::new(asked.file).extension().and_then(|end| end.to_str()) {
-        _ if asked.pick.no_header => return false,
-        Some("csv") => ',',
-        Some("tsv") => '\t',
-        _ => return true,
-    };
-    let mut line = String::new();
-    // What cannot be read is complained about by the reader.
-    let read =
-        File::open(asked.file).and_then(|file| BufReader::new(file.take(FIRST_ROW)).read_line(&mut line));
-    read.is_err() || !line.split(separator).all(|field| field.trim().parse::<f64>().is_ok())
+/// Whether the first row names the columns. As for arrays, a first row of numbers is data unless said otherwise.
+fn header(asked: &Asked<'_>) -> ReadOptions {
+    let pick = asked.pick;
+    ReadOptions { header: !pick.no_header, guess_header: !pick.header, ..ReadOptions::default() }
 }
 
 /// The columns that become the model's, in the order asked for.
@@ -243,6 +235,20 @@ fn with_means(design: Design, asked: &Asked<'_>) -> anyhow::Result<Design> {
         next = batches.next()?;
     }
     design.with_means(&means).with_context(|| asked.file.to_owned())
+}
+
+/// A file that begins with numbers may have numbers for names: what was made of it is said.
+fn say_if_headless(batches: &Batches, asked: &Asked<'_>) {
+    let Batches::Reader(reader) = batches else { return };
+    if reader.lacks_header() && !asked.pick.no_header && !asked.quiet {
+        let file = asked.file;
+        let note = format!(
+            "note: {file}: the first row is numbers and was read as data; the columns are c0, c1, …\n\
+             hint: `--header` takes it for names, `--no-header` confirms\n"
+        );
+        // If stderr is gone there is nobody to tell.
+        std::io::stderr().write_all(note.as_bytes()).ok();
+    }
 }
 
 /// Drawn to stderr, and only if that is a terminal.

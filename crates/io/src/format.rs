@@ -78,6 +78,22 @@ impl Format {
         }
     }
 
+    /// Text without a name: tabs in the first line that has a separator outside quotation marks, and no commas there, are
+    /// those of a `.tsv`.
+    pub(crate) fn of_text(bytes: &[u8]) -> Self {
+        let (mut quoted, mut tabs) = (false, false);
+        for &byte in bytes {
+            match byte {
+                b'"' => quoted = !quoted,
+                b',' if !quoted => return Format::Csv,
+                b'\t' if !quoted => tabs = true,
+                b'\n' if !quoted && tabs => return Format::Tsv,
+                _ => {}
+            }
+        }
+        if tabs { Format::Tsv } else { Format::Csv }
+    }
+
     /// `all, the, known, extensions`.
     pub(crate) fn list() -> String {
         Format::ALL.map(|format| format!(".{}", format.extension())).join(", ")
@@ -167,6 +183,22 @@ mod tests {
         );
         assert!(decided("a.xlsx", b"?").unwrap_err().contains("unknown format .xlsx; known are .npy, .npz"));
         assert!(decided("a", b"?").unwrap_err().contains("unknown format (no extension)"));
+    }
+
+    #[test]
+    fn text_without_a_name_is_told_by_its_separators() {
+        for (text, format) in [
+            ("a\tb\n1\t2\n", Format::Tsv),
+            ("a,b\n1,2\n", Format::Csv),
+            ("\"a\tb\",c\n", Format::Csv),
+            ("\"a,b\"\tc\n1\t2\n", Format::Tsv),
+            ("a\tb,c\n", Format::Csv),
+            ("a\n1\n2\n", Format::Csv),
+            ("1\t2", Format::Tsv),
+            ("", Format::Csv),
+        ] {
+            assert_eq!(Format::of_text(text.as_bytes()), format, "{text:?}");
+        }
     }
 
     #[test]

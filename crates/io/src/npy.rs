@@ -16,6 +16,15 @@ pub(crate) const SUPPORTED: &str = "bool, f16, bf16, f32, f64 and integers";
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The array that `bytes` holds from start to end.
+/// One word: an array of text without dimensions, or with one entry. Bytes (`S`) or four bytes a letter (`U`), of which
+/// those of plain letters are kept.
+pub(crate) fn decode_word(bytes: &[u8], at: &Place, format: Format) -> Result<String, IoError> {
+    let (text_start, text) = header_text(bytes, at, format)?;
+    let letters = bytes[text_start + text.len()..].iter();
+    let letters = letters.filter(|byte| byte.is_ascii_graphic()).take(16);
+    Ok(letters.map(|&byte| char::from(byte)).collect())
+}
+
 pub(crate) fn decode(bytes: &Bytes, at: &Place, format: Format) -> Result<Tensor, IoError> {
     let malformed = |problem| IoError::malformed(at.clone(), format, problem);
     let (text_start, text) = header_text(bytes, at, format)?;

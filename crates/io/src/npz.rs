@@ -45,8 +45,23 @@ impl Npz {
 
     /// The array at position `member` among [`Npz::names`].
     pub(crate) fn read(&mut self, member: usize) -> Result<Tensor, IoError> {
-        let (name, index) = &self.members[member];
-        let at = Place::file(&self.path).tensor(name);
+        let unpacked = self.unpacked(member)?;
+        npy::decode(&Bytes::Memory(Arc::new(unpacked)), &self.place(member), Format::Npz)
+    }
+
+    /// The single word at position `member`, of text that is not read as numbers.
+    pub(crate) fn read_word(&mut self, member: usize) -> Result<String, IoError> {
+        let unpacked = self.unpacked(member)?;
+        npy::decode_word(&unpacked, &self.place(member), Format::Npz)
+    }
+
+    fn place(&self, member: usize) -> Place {
+        Place::file(&self.path).tensor(&self.members[member].0)
+    }
+
+    fn unpacked(&mut self, member: usize) -> Result<Vec<u8>, IoError> {
+        let at = self.place(member);
+        let index = &self.members[member].1;
         let failed = |reason: String| IoError::decode(at.clone(), Format::Npz, reason);
         let entry = self.archive.by_index(*index).map_err(|error| failed(error.to_string()))?;
         let (packed, claimed) = (entry.compressed_size(), entry.size());
@@ -61,6 +76,6 @@ impl Npz {
         let mut unpacked = Vec::with_capacity(if stored { claimed as usize } else { 0 });
         // One byte more than claimed is enough to notice that there is more.
         entry.take(claimed + 1).read_to_end(&mut unpacked).map_err(|error| failed(error.to_string()))?;
-        npy::decode(&Bytes::Memory(Arc::new(unpacked)), &at, Format::Npz)
+        Ok(unpacked)
     }
 }

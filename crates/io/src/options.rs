@@ -9,6 +9,8 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Whether the first record of a `.csv` or `.tsv` names the columns; if not they are `c0`, `c1`, ….
     pub header: bool,
+    /// Whether a first record of nothing but numbers is taken for data, although [`ReadOptions::header`] is set.
+    pub guess_header: bool,
     /// The columns to read, in the file's order; `None` for all.
     pub columns: Option<Vec<String>>,
     /// Columns to read as categories even though their values are numbers.
@@ -19,7 +21,14 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { format: None, header: true, columns: None, categories: Vec::new(), batch_rows: 1 << 16 }
+        ReadOptions {
+            format: None,
+            header: true,
+            guess_header: false,
+            columns: None,
+            categories: Vec::new(),
+            batch_rows: 1 << 16,
+        }
     }
 }
 

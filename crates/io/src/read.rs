@@ -43,7 +43,7 @@ pub fn read_table(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Table
         }
         Format::Parquet | Format::Arrow => {
             no_member(&named, opened.format)?;
-            records::read(&named.path, opened.bytes(&named.path)?, opened.format, options)
+            records::read(&named.path, &opened, options)
         }
         _ => array_table(&named, &opened, options),
     }
@@ -68,8 +68,7 @@ fn one_tensor(path: &Path, format: Option<Format>) -> Result<Tensor, IoError> {
         }
         Format::Parquet | Format::Arrow => {
             no_member(&named, opened.format)?;
-            let bytes = opened.bytes(&named.path)?;
-            records::read(&named.path, bytes, opened.format, &ReadOptions::default())?.to_tensor()
+            records::read(&named.path, &opened, &ReadOptions::default())?.to_tensor()
         }
         _ => Container::open(&named.path, &opened)?.read_one(named.member.as_deref()),
     }

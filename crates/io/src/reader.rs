@@ -76,8 +76,7 @@ impl TableReader {
             }
             Format::Parquet | Format::Arrow => {
                 crate::read::no_member(&named, opened.format)?;
-                let bytes = opened.bytes(path)?;
-                Batches::Records(Box::new(RecordBatches::new(path, bytes, opened.format, options)?))
+                Batches::Records(Box::new(RecordBatches::new(path, &opened, options)?))
             }
             _ => {
                 let table = crate::read::array_table(&named, &opened, options)?;
@@ -93,6 +92,14 @@ impl TableReader {
             Batches::Text(batches) => batches.schema().to_vec(),
             Batches::Records(batches) => batches.schema().to_vec(),
             Batches::Whole(whole) => whole.table.columns().iter().map(field).collect(),
+        }
+    }
+
+    /// Whether a text table was found to begin with data, by [`ReadOptions::guess_header`].
+    pub fn lacks_header(&self) -> bool {
+        match &self.batches {
+            Batches::Text(batches) => batches.lacks_header(),
+            Batches::Records(_) | Batches::Whole(_) => false,
         }
     }
 
@@ -124,7 +131,11 @@ impl Iterator for TableReader {
 
 /// A text table, of a file or of bytes that were read already.
 pub(crate) fn text(path: &Path, opened: &Opened, options: &ReadOptions) -> Result<Text, IoError> {
-    let header = if options.header { Header::Present } else { Header::Absent };
+    let header = match (options.header, options.guess_header) {
+        (false, _) => Header::Absent,
+        (true, false) => Header::Present,
+        (true, true) => Header::Guess,
+    };
     match &opened.bytes {
         Some(bytes) => Text::of_bytes(path, bytes.clone(), opened.format, header),
         None => Text::open(path, opened.format, header),

@@ -42,7 +42,7 @@ impl Opened {
         if path.as_os_str() == STDIN {
             let bytes = Bytes::of(path)?;
             // What has neither a name nor a mark is text.
-            let given = given.or(Format::of_content(&bytes)).or(Some(Format::Csv));
+            let given = given.or(Format::of_content(&bytes)).or(Some(Format::of_text(&bytes)));
             let format = Format::decide(path, given, &bytes[..bytes.len().min(MAGIC_BYTES)])?;
             return Ok(Opened { format, bytes: Some(bytes) });
         }

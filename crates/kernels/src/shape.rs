@@ -33,21 +33,25 @@ impl Shape {
     }
 
     /// The dimensions, outermost first.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.dims[..self.rank]
     }
 
     /// How many dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
     /// How many elements.
+    #[inline]
     pub fn len(&self) -> usize {
         self.dims().iter().product()
     }
 
     /// Whether some dimension is 0.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.dims().contains(&0)
     }

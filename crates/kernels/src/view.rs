@@ -2,6 +2,7 @@
 
 use crate::{Element, MAX_RANK, Shape, ShapeError};
 use std::fmt;
+use std::ops::Range;
 
 /// A checked, strided, read-only view of up to [`MAX_RANK`] dimensions over borrowed memory.
 ///
@@ -77,31 +78,37 @@ impl<'a, T: Copy> View<'a, T> {
     }
 
     /// The dimensions as a slice, outermost first.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         self.shape.dims()
     }
 
     /// How many dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
 
     /// Steps between neighbours along each axis, in elements.
+    #[inline]
     pub fn strides(&self) -> &[isize] {
         &self.strides[..self.rank()]
     }
 
     /// How many elements.
+    #[inline]
     pub fn len(&self) -> usize {
         self.shape.len()
     }
 
     /// Whether some dimension is 0.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape.is_empty()
     }
 
     /// The element at `index`, or `None` outside the shape.
+    #[inline]
     pub fn get(&self, index: &[usize]) -> Option<T> {
         let inside = index.len() == self.rank() && index.iter().zip(self.dims()).all(|(i, n)| i < n);
         inside.then(|| self.data[self.offset(index)])
@@ -182,6 +189,21 @@ impl<'a, T: Copy> View<'a, T> {
         Some(View { data: self.data, start, shape, strides })
     }
 
+    /// The positions `range` of axis `axis` alone; `None` where there is no such axis, or not so many.
+    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Option<Self> {
+        let inside = axis < self.rank() && range.start <= range.end && range.end <= self.dims()[axis];
+        if !inside {
+            return None;
+        }
+        let mut dims = [0; MAX_RANK];
+        dims[..self.rank()].copy_from_slice(self.dims());
+        dims[axis] = range.len();
+        let shape = Shape::new(&dims[..self.rank()]).ok()?;
+        // Nothing is read through an empty view, and its offset need not lie inside the memory.
+        let step = if shape.is_empty() { 0 } else { range.start as isize * self.strides[axis] };
+        Some(View { start: self.start.wrapping_add_signed(step), shape, ..*self })
+    }
+
     /// The same elements seen with shape `dims`: missing leading axes are added, axes of length 1 repeat.
     pub fn broadcast_to(self, dims: &[usize]) -> Result<Self, ShapeError> {
         let shape = Shape::new(dims)?;
@@ -210,11 +232,13 @@ impl<'a, T: Copy> View<'a, T> {
     }
 
     /// All the memory the view may touch, and where element `(0, …, 0)` lies in it.
+    #[inline]
     pub(crate) fn memory(&self) -> (&'a [T], usize) {
         (self.data, self.start)
     }
 
     /// Where `index` (all axes, or the leading ones) lies in `data`. The caller has checked the index.
+    #[inline]
     fn offset(&self, index: &[usize]) -> usize {
         let steps = index.iter().zip(&self.strides).map(|(&i, &stride)| i as isize * stride);
         self.start.wrapping_add_signed(steps.sum())
@@ -367,6 +391,16 @@ mod tests {
         assert_eq!(x.with_leading_axes(4).dims(), [1, 1, 3, 2]);
         assert_eq!(x.get(&[2, 2]), None);
         assert_eq!(x.get(&[2]), None);
+    }
+
+    #[test]
+    fn an_axis_can_be_narrowed_to_a_range() {
+        let x = View::new(&SIX, &[3, 2]).unwrap();
+        assert_eq!(x.narrowed(0, 1..3).unwrap().to_vec(), [3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(x.narrowed(1, 1..2).unwrap().to_vec(), [2.0, 4.0, 6.0]);
+        assert!(x.narrowed(0, 3..3).unwrap().is_empty());
+        assert!(x.narrowed(0, 2..4).is_none());
+        assert!(x.narrowed(2, 0..0).is_none());
     }
 
     #[test]

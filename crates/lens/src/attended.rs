@@ -2,9 +2,9 @@
 
 use crate::{Array, LessonError, number};
 use serde::Serialize;
-use spanwise_attention::reference::{Row, each_row};
-use spanwise_attention::{Alignment, Blocks, Causal, Options, Problem, Window};
-use spanwise_kernels::{Element, Shape};
+use spanwise_attention::{Alignment, Blocks, Causal, Options, Problem, Request, Window, forward_into};
+use spanwise_kernels::attention::Storage;
+use spanwise_kernels::{Dtype, Element, Shape};
 
 /// Outputs of attention and a summary of how they came about.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Summary {
     /// The largest `|Σ weights + the sink's share − 1|` over the rows with a key.
     #[serde(serialize_with = "number")]
     pub row_sum_error: f64,
-    /// How large that may be: 2·M·ε.
+    /// How large that may be: 2·M·ε, ε of the type sums are formed in.
     #[serde(serialize_with = "number")]
     pub row_sum_tolerance: f64,
     /// The smallest finite output; `None` without one.
@@ -56,33 +56,28 @@ pub struct AskedFor {
     pub meaning: String,
 }
 
-/// Evaluates `problem` by the reference, in memory that does not grow with `N·M`.
+/// Evaluates `problem`, in memory that does not grow with `N·M`.
 ///
-/// `each` sees every row as it is done, in the order `(B, H, N)`.
-pub fn attend<T: Element>(
-    problem: &Problem<'_, T>,
-    mut each: impl FnMut(&Row),
-) -> Result<Attended, LessonError> {
+/// Sums are formed in f32 for f32, f16 and bf16, and in f64 for f64.
+pub fn attend<T: Storage>(problem: &Problem<'_, T>) -> Result<Attended, LessonError> {
     let (sizes, options) = (problem.sizes(), problem.options());
     let dims = problem.output_dims();
+    let rows = &dims[..dims.len() - 1];
     // Rows may be many where their width is 0 and the output empty, so both need room before the work.
-    let mut output = with_room("the output", &dims)?;
-    let mut lse = with_room("the log-sum-exps", &dims[..dims.len() - 1])?;
-    let (mut empty_rows, mut row_sum_error) = (0, 0.0);
-    each_row(problem, |row| {
-        let head = lse.len() / sizes.n % sizes.h;
-        if row.lse == f64::NEG_INFINITY {
-            empty_rows += 1;
-        } else {
-            let sink = options.sinks.map_or(0.0, |sinks| (sinks[head] - row.lse).exp());
-            let error = (row.weights.iter().sum::<f64>() + sink - 1.0).abs();
-            // A row lost to a NaN makes the error NaN and keeps it so.
-            row_sum_error = if error.is_nan() || error > row_sum_error { error } else { row_sum_error };
-        }
-        each(&row);
-        output.extend(&row.output);
-        lse.push(row.lse);
-    });
+    let mut values: Vec<T> = with_room("the output", &dims)?;
+    drop(with_room::<f64>("the log-sum-exps", rows)?);
+    values.resize(sizes.b * sizes.h * sizes.n * sizes.e, T::default());
+    let request = Request { lse: true, row_sum_error: true, ..Request::default() };
+    let statistics = forward_into(problem, &request, &mut values).map_err(LessonError::Attention)?;
+    let output: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
+    drop(values);
+    let lse = statistics.lse.unwrap_or_default();
+    // A row lost to a NaN makes the error NaN and keeps it so; a row without a key has none.
+    let errors = statistics.row_sum_error.unwrap_or_default();
+    let worse = |most: f64, error: f64| if most.is_nan() || error <= most { most } else { error };
+    let met = errors.iter().zip(&lse).filter(|&(_, &lse)| lse != f64::NEG_INFINITY);
+    let row_sum_error = met.fold(0.0, |most, (&error, _)| worse(most, error));
+    let epsilon = if T::DTYPE == Dtype::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let finite = || output.iter().copied().filter(|o: &f64| o.is_finite());
     let summary = Summary {
         scale: problem.scale(),
@@ -90,19 +85,19 @@ pub fn attend<T: Element>(
         rows: lse.len(),
         keys: sizes.m,
         output_shape: dims.clone(),
-        empty_rows,
+        empty_rows: statistics.empty_rows,
         row_sum_error,
-        row_sum_tolerance: 2.0 * sizes.m as f64 * f64::EPSILON,
+        row_sum_tolerance: 2.0 * sizes.m as f64 * epsilon,
         smallest: finite().reduce(f64::min),
         largest: finite().reduce(f64::max),
         not_finite: output.len() - finite().count(),
     };
-    let lse = Array::new(lse, &dims[..dims.len() - 1]).map_err(LessonError::Output)?;
+    let lse = Array::new(lse, rows).map_err(LessonError::Output)?;
     Ok(Attended { output: Array::new(output, &dims).map_err(LessonError::Output)?, lse, summary })
 }
 
 /// A vector with room for as many numbers as `dims` say.
-fn with_room(what: &'static str, dims: &[usize]) -> Result<Vec<f64>, LessonError> {
+fn with_room<T>(what: &'static str, dims: &[usize]) -> Result<Vec<T>, LessonError> {
     let numbers = Shape::new(dims).map_err(LessonError::Output)?.len();
     let mut room = Vec::new();
     room.try_reserve_exact(numbers).map_err(|_| LessonError::Memory { what, numbers })?;
@@ -110,7 +105,7 @@ fn with_room(what: &'static str, dims: &[usize]) -> Result<Vec<f64>, LessonError
 }
 
 /// What the options ask for, in the order they act.
-fn in_words<T: Element>(options: &Options<'_, T>) -> Vec<AskedFor> {
+pub(crate) fn in_words<T: Element>(options: &Options<'_, T>) -> Vec<AskedFor> {
     let mut asked = Vec::new();
     let mut say = |option, meaning: Option<String>| {
         asked.extend(meaning.map(|meaning| AskedFor { option, meaning }));
@@ -182,10 +177,8 @@ mod tests {
     fn rows_without_width_that_no_memory_holds_are_refused_before_the_work() {
         let v = View::new(&[], &[1 << 59, 1, 1, 0]).unwrap();
         let problem = Problem::new(one(), one(), v, Options::default()).unwrap();
-        let mut rows = 0_usize;
-        let refused = attend(&problem, |_| rows += 1).unwrap_err();
+        let refused = attend(&problem).unwrap_err();
         assert_eq!(refused, LessonError::Memory { what: "the log-sum-exps", numbers: 1 << 59 });
-        assert_eq!(rows, 0);
     }
 
     #[test]
@@ -193,7 +186,7 @@ mod tests {
         let q = one().broadcast_to(&[1 << 30, 1]).unwrap();
         let v = one().broadcast_to(&[1, 1 << 31]).unwrap();
         let problem = Problem::new(q, one(), v, Options::default()).unwrap();
-        let refused = attend(&problem, |_| ()).unwrap_err();
+        let refused = attend(&problem).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "attention: the output: shape [1073741824, 2147483648] has more elements than can be addressed"
@@ -208,7 +201,7 @@ mod tests {
         let blocks = Some(Blocks { rows: 2, cols: 4, keep });
         let options = Options { sinks: Some(&sinks), blocks, ..Options::default() };
         let problem = Problem::new(q, one(), one(), options).unwrap();
-        let summary = attend(&problem, |_| ()).unwrap().summary;
+        let summary = attend(&problem).unwrap().summary;
         assert!(summary.row_sum_error <= summary.row_sum_tolerance, "{}", summary.row_sum_error);
         let said: Vec<_> = summary.options.iter().map(|asked| asked.option).collect();
         assert_eq!(said, ["blocks", "sinks"]);
@@ -216,5 +209,42 @@ mod tests {
             summary.options[0].meaning,
             "true keeps a block of 2 × 4 (queries × keys), of shape (1, 1)"
         );
+    }
+
+    /// Queries and keys that differ in number, two heads over one, and everything that can hide a key.
+    fn agrees_with_the_reference<T: Storage>(tolerance: f64) {
+        let numbers = |count: usize, step: f64| -> Vec<T> {
+            (0..count).map(|i| T::from_f64((i as f64 * step).sin())).collect()
+        };
+        let (q, k, v) = (numbers(2 * 70 * 8, 0.37), numbers(90 * 8, 0.71), numbers(90 * 5, 0.53));
+        let view = |data, dims: &[usize]| View::new(data, dims).unwrap();
+        let (q, k, v) = (view(&q, &[1, 2, 70, 8]), view(&k, &[1, 1, 90, 8]), view(&v, &[1, 1, 90, 5]));
+        let keep: Vec<bool> = (0..90).map(|j| j % 7 != 3).collect();
+        let (mask, sinks) = (View::new(&keep, &[1, 90]).unwrap(), [0.5, -1.0]);
+        let window = |left| Window { left, right: Some(2), alignment: Some(Alignment::TopLeft) };
+        for options in [
+            Options::default(),
+            Options { mask: Some(mask), softcap: Some(2.0), ..Options::default() },
+            Options { window: Some(window(Some(3))), sinks: Some(&sinks), ..Options::default() },
+            Options { causal: Some(Causal::Aligned(Alignment::BottomRight)), ..Options::default() },
+            Options { lengths: Some(&[0]), ..Options::default() },
+        ] {
+            let problem = Problem::new(q, k, v, options).unwrap();
+            let (found, expected) =
+                (attend(&problem).unwrap(), spanwise_attention::reference::attend(&problem));
+            assert_eq!(found.summary.empty_rows, expected.empty_rows);
+            assert!(found.summary.row_sum_error <= found.summary.row_sum_tolerance, "{:?}", found.summary);
+            let near = |a: &[f64], b: &[f64]| {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a - b).abs() <= tolerance)
+            };
+            assert!(near(found.output.data(), &expected.values), "{:?}", found.summary.options);
+            assert!(near(found.lse.data(), &expected.lse), "{:?}", found.summary.options);
+        }
+    }
+
+    #[test]
+    fn outputs_are_those_of_the_reference() {
+        agrees_with_the_reference::<f64>(1e-13);
+        agrees_with_the_reference::<f32>(1e-5);
     }
 }

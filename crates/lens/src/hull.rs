@@ -16,6 +16,12 @@ pub(crate) fn picture(values: &[&[f64]], outputs: &[&[f64]], output_names: &[Str
     Some(Picture::Hull { values, outputs, corners, width })
 }
 
+/// Which of these points are the corners of their hull, counter-clockwise.
+pub(crate) fn corners(points: &[(f64, f64)]) -> Vec<usize> {
+    let mark = |&(x, y): &(f64, f64)| Mark { label: String::new(), at: vec![x, y] };
+    corners_of_polygon(&points.iter().map(mark).collect::<Vec<_>>())
+}
+
 /// Smallest and largest.
 fn ends_of_line(points: &[Mark]) -> Vec<usize> {
     let by_place = |&i: &usize, &j: &usize| points[i].at[0].total_cmp(&points[j].at[0]);
@@ -62,7 +68,7 @@ fn corners_of_polygon(points: &[Mark]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn corners(points: &[&[f64]]) -> Vec<usize> {
+    fn corners_of(points: &[&[f64]]) -> Vec<usize> {
         match picture(points, &[], &[]) {
             Some(Picture::Hull { corners, .. }) => corners,
             _ => Vec::new(),
@@ -73,15 +79,15 @@ mod tests {
     fn inner_points_and_points_on_an_edge_are_no_corners() {
         let square: [&[f64]; 6] =
             [&[0.0, 0.0], &[2.0, 0.0], &[1.0, 1.0], &[2.0, 2.0], &[0.0, 2.0], &[1.0, 0.0]];
-        assert_eq!(corners(&square), [0, 1, 3, 4]);
+        assert_eq!(corners_of(&square), [0, 1, 3, 4]);
     }
 
     #[test]
     fn points_on_a_line_have_two_ends_and_one_point_is_its_own_hull() {
-        assert_eq!(corners(&[&[0.0, 0.0], &[1.0, 1.0], &[2.0, 2.0]]), [0, 2]);
-        assert_eq!(corners(&[&[1.0, 1.0], &[1.0, 1.0]]), [0]);
-        assert_eq!(corners(&[&[3.0], &[1.0], &[2.0]]), [1, 0]);
-        assert_eq!(corners(&[&[3.0]]), [0]);
+        assert_eq!(corners_of(&[&[0.0, 0.0], &[1.0, 1.0], &[2.0, 2.0]]), [0, 2]);
+        assert_eq!(corners_of(&[&[1.0, 1.0], &[1.0, 1.0]]), [0]);
+        assert_eq!(corners_of(&[&[3.0], &[1.0], &[2.0]]), [1, 0]);
+        assert_eq!(corners_of(&[&[3.0]]), [0]);
         assert!(picture(&[&[]], &[], &[]).is_none());
     }
 }

@@ -276,12 +276,12 @@ pub enum BytesFault {
     /// They do not begin as a summary does.
     #[error("the bytes do not begin as a summary does")]
     NotASummary,
-    /// They were written by a later version.
-    #[error("the bytes have format version {found}; this program reads versions up to {known}")]
+    /// They were written by an earlier or a later version.
+    #[error("the bytes have format version {found}; this program reads version {known}")]
     Version {
         /// The version in the bytes.
         found: u32,
-        /// The latest version known.
+        /// The version that is read.
         known: u32,
     },
     /// There are too few or too many of them.

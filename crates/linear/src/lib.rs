@@ -36,4 +36,4 @@ pub use fit::{Deficiency, LeastSquares, LinearFit};
 pub use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource};
 pub use sparse::CsrMatrix;
 #[doc(inline)]
-pub use summary::{CsrRows, Summary};
+pub use summary::{CsrRows, Summary, SummaryStream};

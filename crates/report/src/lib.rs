@@ -15,20 +15,28 @@
 
 mod attended;
 mod block;
+mod explain;
+mod figure;
 mod grid;
 mod json;
 mod lesson;
 mod linear;
 mod number;
+mod page;
 mod picture;
 mod sheet;
 
 pub use attended::{AttendedJson, attended_json, attended_text};
 pub use block::Ink;
+pub use explain::explained_text;
+#[cfg(feature = "png")]
+pub use figure::{PngError, figure_png};
+pub use figure::{Theme, figure_svg};
 pub use json::to_json;
 pub use lesson::{catalogue_text, lesson_text};
 pub use linear::{decomposed_text, fitted_text, measured_text, projected_text, solved_text};
 pub use number::number_text;
+pub use page::page_html;
 
 /// How many columns a page has.
 pub const WIDTH: usize = 100;

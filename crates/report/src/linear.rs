@@ -19,7 +19,7 @@ use spanwise_lens::linear::{Finding, Severity};
 pub(crate) type Files<'a> = &'a [(String, String)];
 
 /// A sentence over as many lines as it needs.
-fn paragraph(page: &mut Block, style: Style, text: &str) {
+pub(crate) fn paragraph(page: &mut Block, style: Style, text: &str) {
     for line in wrapped(text, crate::WIDTH) {
         page.push(Line::new(style, line));
     }
@@ -56,7 +56,7 @@ fn findings(page: &mut Block, findings: &[Finding]) {
 }
 
 /// Names and what belongs to them, one a line.
-fn facts(page: &mut Block, facts: &[(String, String)]) {
+pub(crate) fn facts(page: &mut Block, facts: &[(String, String)]) {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, text) in facts {
         let padding = " ".repeat(width - name.chars().count() + 2);
@@ -64,7 +64,7 @@ fn facts(page: &mut Block, facts: &[(String, String)]) {
     }
 }
 
-fn written(page: &mut Block, files: Files<'_>) {
+pub(crate) fn written(page: &mut Block, files: Files<'_>) {
     if !files.is_empty() {
         page.blank();
     }

@@ -1,7 +1,14 @@
-//! Tables with a header, light rules and columns whose decimal points stand below one another.
+//! Tables with a header, light rules and columns whose decimal points stand below one another, where there is room: a table
+//! wider than a narrow terminal stands to the right in the columns that gain most by it, and one wider than the page has its
+//! names shortened.
 
 use crate::block::{Block, Ink, Line, Style};
 use crate::grid::aligned;
+
+/// Tables are kept within this, as far as giving up aligned points does it.
+const NARROW: usize = 80;
+/// Names are not shortened to less than this.
+const SHORTEST_NAME: usize = 12;
 
 /// A cell: text, of which a tail may be faint.
 #[derive(Clone, Debug, Default)]
@@ -79,14 +86,7 @@ impl Sheet {
     /// Columns without a single value are left out.
     pub(crate) fn block(&self) -> Block {
         let columns: Vec<usize> = (0..self.header.len()).filter(|&j| j == 0 || self.has_values(j)).collect();
-        let texts: Vec<Vec<String>> = columns.iter().map(|&j| self.column(j)).collect();
-        let widths: Vec<usize> = columns
-            .iter()
-            .zip(&texts)
-            .map(|(&j, texts)| {
-                texts.iter().map(|text| width(text)).max().unwrap_or(0).max(width(&self.header[j]))
-            })
-            .collect();
+        let (texts, widths) = self.fitted(&columns);
         let mut block = Block::default();
         let mut line = Line::default();
         for (at, (&j, &w)) in columns.iter().zip(&widths).enumerate() {
@@ -119,11 +119,54 @@ impl Sheet {
         self.rows.iter().any(|row| !row[j].text.is_empty() && row[j].text != "·")
     }
 
-    fn column(&self, j: usize) -> Vec<String> {
-        let texts: Vec<String> =
-            self.rows.iter().map(|row| format!("{}{}", row[j].text, row[j].faint)).collect();
-        if j == 0 { texts } else { aligned(&texts) }
+    /// The texts of the columns and their widths, so that the table is no wider than it must be.
+    fn fitted(&self, columns: &[usize]) -> (Vec<Vec<String>>, Vec<usize>) {
+        let plain = |&j: &usize| -> Vec<String> {
+            self.rows.iter().map(|row| format!("{}{}", row[j].text, row[j].faint)).collect()
+        };
+        let mut texts: Vec<Vec<String>> = columns.iter().map(plain).collect();
+        let widest = |at: usize, texts: &[String]| {
+            texts.iter().map(|text| width(text)).max().unwrap_or(0).max(width(&self.header[columns[at]]))
+        };
+        let mut widths: Vec<usize> = texts.iter().enumerate().map(|(at, texts)| widest(at, texts)).collect();
+        let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        // Points are aligned first where that costs least.
+        let mut aligning: Vec<(usize, Vec<String>, usize)> = (1..texts.len())
+            .map(|at| {
+                let aligned = aligned(&texts[at]);
+                let wide = widest(at, &aligned);
+                (at, aligned, wide)
+            })
+            .collect();
+        aligning.sort_by_key(|&(at, _, wide)| (wide - widths[at].min(wide), at));
+        for (at, aligned, wide) in aligning {
+            let before = std::mem::replace(&mut widths[at], wide);
+            if wide <= before || total(&widths) <= NARROW {
+                texts[at] = aligned;
+            } else {
+                widths[at] = before;
+            }
+        }
+        let over = total(&widths).saturating_sub(crate::WIDTH);
+        if over > 0 && widths[0] > SHORTEST_NAME {
+            let room = widths[0].saturating_sub(over).max(SHORTEST_NAME);
+            texts[0].iter_mut().for_each(|name| *name = shortened(name, room));
+            widths[0] = widest(0, &texts[0]);
+        }
+        (texts, widths)
     }
+}
+
+/// The start and the end of a name that has no room.
+fn shortened(name: &str, room: usize) -> String {
+    let count = width(name);
+    if count <= room {
+        return name.to_owned();
+    }
+    let head = (room - 1) / 2;
+    let start: String = name.chars().take(head).collect();
+    let end: String = name.chars().skip(count - (room - 1 - head)).collect();
+    format!("{start}…{end}")
 }
 
 fn width(text: &str) -> usize {
@@ -174,5 +217,19 @@ mod tests {
             sheet.block().render(Ink::Plain),
             "term  estimate\n──────────────\na          1.5\nbc       -10\n"
         );
+    }
+
+    #[test]
+    fn points_are_aligned_only_where_there_is_room_and_long_names_are_cut() {
+        let name = |i: usize| format!("{}{i}", "a very long name of a column ".repeat(4));
+        let mut sheet = Sheet::new(&["term", "a", "b", "c", "d", "e"]);
+        for (i, value) in ["1234567.5", "0.0001234567"].iter().enumerate() {
+            let mut row = vec![Cell::new(name(i))];
+            row.resize(6, Cell::new(*value));
+            sheet.push(row);
+        }
+        let page = sheet.block().render(Ink::Plain);
+        assert!(page.lines().all(|line| line.chars().count() <= crate::WIDTH), "{page}");
+        assert!(page.contains('…') && page.contains("column 0 ") && page.contains("0.0001234567"), "{page}");
     }
 }

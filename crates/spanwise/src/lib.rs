@@ -35,8 +35,13 @@ pub mod attend {
         Alignment, AttentionError, Blocks, Causal, Options, Problem, Sizes, Window, reference,
     };
     pub use spanwise_attention::{
+        Cache, CacheSizes, Dropout, Gradients, GradientsMut, Offsets, Packed, PackedForward, PackedGradients,
+        Upstream, backward, backward_into, backward_packed, forward_packed,
+    };
+    pub use spanwise_attention::{
         Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, weights,
     };
+    pub use spanwise_kernels::attention::Storage;
     pub use spanwise_lens::{AskedFor, Attended, Summary, attend as summarised};
 }
 
@@ -47,6 +52,11 @@ pub mod example {
         Array, Claim, Combination, Dot, Headline, Lesson, LessonError, Mark, Part, Picture, Step, Term,
         Working,
     };
+}
+
+/// From a table or from q, k and v to findings a person can act on.
+pub mod explain {
+    pub use spanwise_lens::explain::*;
 }
 
 /// Linear models: the weighted sum `Xw` and what can be said of it.

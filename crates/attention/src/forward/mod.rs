@@ -5,11 +5,11 @@
 
 mod decode;
 mod merge;
-mod plan;
+pub(crate) mod plan;
 mod run;
 mod statistics;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod weights;
 
 pub use statistics::{Map, MapSize, Peak, Request, Statistics, Top};

@@ -18,40 +18,40 @@ const WHOLE_ROWS_BYTES: usize = 16 << 20;
 const ITEMS_PER_GROUP: usize = 16;
 
 /// One piece of work: consecutive blocks of one group of heads.
-pub(super) struct Item {
-    pub(super) batch: usize,
-    pub(super) group: usize,
+pub(crate) struct Item {
+    pub(crate) batch: usize,
+    pub(crate) group: usize,
     /// Row ranges within the group.
-    pub(super) blocks: Vec<Range<usize>>,
+    pub(crate) blocks: Vec<Range<usize>>,
 }
 
 impl Item {
     /// All rows of the item, within its group.
-    pub(super) fn rows(&self) -> Range<usize> {
+    pub(crate) fn rows(&self) -> Range<usize> {
         let first = self.blocks.first().map_or(0, |block| block.start);
         first..self.blocks.last().map_or(first, |block| block.end)
     }
 
     /// The query heads the item's rows belong to.
-    pub(super) fn heads(&self, sizes: &Sizes) -> Range<usize> {
+    pub(crate) fn heads(&self, sizes: &Sizes) -> Range<usize> {
         let (rows, first) = (self.rows(), self.group * (sizes.h / sizes.g));
         first + rows.start / sizes.n..first + (rows.end - 1) / sizes.n + 1
     }
 }
 
 /// What decides the cuts.
-pub(super) struct Cut {
+pub(crate) struct Cut {
     /// All weights of a row are needed at once.
-    pub(super) whole_rows: bool,
+    pub(crate) whole_rows: bool,
     /// Sums over the rows of a head are formed.
-    pub(super) summed: bool,
+    pub(crate) summed: bool,
     /// Bytes of a score.
-    pub(super) score_size: usize,
+    pub(crate) score_size: usize,
 }
 
 /// All work of a problem, in the order of its rows.
-pub(super) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
-    if sizes.h == 0 || sizes.n == 0 {
+pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
+    if sizes.b == 0 || sizes.h == 0 || sizes.n == 0 {
         return Vec::new();
     }
     let rows = sizes.h / sizes.g * sizes.n;
@@ -87,21 +87,21 @@ fn blocks(rows: usize, keys: usize, cut: &Cut) -> Vec<Range<usize>> {
 }
 
 /// The rows of one block, in the kernel's terms.
-pub(super) struct Layout<'a, T> {
-    pub(super) parts: Vec<Part<'a, T>>,
-    pub(super) spans: Vec<Span>,
-    pub(super) tiles: Vec<Tile>,
+pub(crate) struct Layout<'a, T> {
+    pub(crate) parts: Vec<Part<'a, T>>,
+    pub(crate) spans: Vec<Span>,
+    pub(crate) tiles: Vec<Tile>,
 }
 
 impl<'a, T: Storage> Layout<'a, T> {
-    pub(super) fn new(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
+    pub(crate) fn new(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
         let mut layout = Layout::of_rows(problem, item, rows);
         layout.tiles = tiles(&layout.parts, &layout.spans);
         layout
     }
 
     /// Without the tiles.
-    pub(super) fn of_rows(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
+    pub(crate) fn of_rows(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
         let parts = parts(problem, item, rows);
         let spans: Vec<Span> = parts
             .iter()
@@ -111,10 +111,10 @@ impl<'a, T: Storage> Layout<'a, T> {
     }
 
     /// All of it, with the keys and values of the group.
-    pub(super) fn block<'l>(&'l self, problem: &Problem<'a, T>, item: &Item) -> Block<'l, T> {
+    pub(crate) fn block<'l>(&'l self, problem: &Problem<'a, T>, item: &Item) -> Block<'l, T> {
         Block {
-            keys: matrix(&problem.k, item.batch, item.group),
-            values: matrix(&problem.v, item.batch, item.group),
+            keys: problem.k.table(item.batch, item.group),
+            values: problem.v.table(item.batch, item.group),
             parts: &self.parts,
             spans: &self.spans,
             tiles: &self.tiles,
@@ -125,7 +125,7 @@ impl<'a, T: Storage> Layout<'a, T> {
 }
 
 /// The keys that causal, window and lengths leave to query `i` of batch entry `b`.
-pub(super) fn span<T>(problem: &Problem<'_, T>, b: usize, i: usize) -> Span {
+pub(crate) fn span<T>(problem: &Problem<'_, T>, b: usize, i: usize) -> Span {
     let seen = &problem.visibility;
     let keys = seen.lengths.map_or(problem.sizes.m, |lengths| lengths[b]) as i64;
     let place = i as i64 + seen.offset;
@@ -156,6 +156,7 @@ fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usiz
             }),
             alibi: problem.alibi.map(|(slopes, offset)| Alibi { slope: slopes[head], offset }),
             sink: problem.sinks.map(|sinks| sinks[head]),
+            dropping: problem.dropping(b, head),
         });
         row += count;
     }
@@ -163,7 +164,7 @@ fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usiz
 }
 
 /// The matrix of batch entry `b` and head `h`.
-pub(super) fn matrix<'a, U: Copy>(view: &View<'a, U>, b: usize, h: usize) -> View<'a, U> {
+pub(crate) fn matrix<'a, U: Copy>(view: &View<'a, U>, b: usize, h: usize) -> View<'a, U> {
     view.at(b).and_then(|view| view.at(h)).expect("the problem has checked the shapes")
 }
 

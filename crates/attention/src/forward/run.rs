@@ -8,11 +8,10 @@ use super::decode;
 use super::merge::{Partial, merge};
 use super::plan::{Cut, Item, Layout, items, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
+use crate::share::{share, take};
 use crate::{Problem, Sizes};
 use spanwise_kernels::attention::{self, MapSums, Scratch, Storage, TopWeights, Wanted};
 use spanwise_kernels::simd::{Isa, Real};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Below so many products of scores and values the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
@@ -87,7 +86,13 @@ pub(super) fn run<T: Storage>(
             });
         }
     }
-    let partials = share(&job, tasks, shared);
+    let partials = share(
+        tasks,
+        shared,
+        |task| job.weight(&task.item),
+        Scratch::new,
+        |task, scratch| job.run(task, scratch),
+    );
 
     let summed = merge(&problem.sizes, request.received, map, partials);
     let peaks = |k: usize| -> Vec<Peak> {
@@ -112,44 +117,6 @@ pub(super) fn run<T: Storage>(
 /// Rows without any key.
 fn no_peaks(rows: usize) -> Vec<Peak> {
     vec![Peak { weight: 0.0, key: None }; rows]
-}
-
-/// The first `count` of `rest`, which loses them.
-#[allow(clippy::mut_mut, reason = "what is left has to be left in place")]
-fn take<'o, U>(rest: &mut &'o mut [U], count: usize) -> &'o mut [U] {
-    let (first, behind) = std::mem::take(rest).split_at_mut(count);
-    *rest = behind;
-    first
-}
-
-/// Runs all tasks, heaviest first, and gives their sums in the order of the tasks.
-fn share<T: Storage>(job: &Job<'_, '_, T>, tasks: Vec<Task<'_, T>>, shared: bool) -> Vec<Partial> {
-    let threads = if shared { rayon::current_num_threads().min(tasks.len()) } else { 1 };
-    if threads <= 1 {
-        let mut scratch = Scratch::new();
-        return tasks.into_iter().map(|task| job.run(task, &mut scratch)).collect();
-    }
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    let weights: Vec<usize> = tasks.iter().map(|task| job.weight(&task.item)).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(weights[i]));
-    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-    let partials: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
-    rayon::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|_| {
-                let mut scratch = Scratch::new();
-                while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // Each index is taken once, so the locks are never waited for.
-                    let task = tasks[i].lock().ok().and_then(|mut task| task.take());
-                    if let (Some(task), Ok(mut partial)) = (task, partials[i].lock()) {
-                        *partial = Some(job.run(task, &mut scratch));
-                    }
-                }
-            });
-        }
-    });
-    partials.into_iter().filter_map(|partial| partial.into_inner().ok().flatten()).collect()
 }
 
 impl<T: Storage> Job<'_, '_, T> {

@@ -48,8 +48,7 @@ pub fn weights<T: Element>(
             return Err(AttentionError::Range { argument, start: found.start, end: found.end, expected });
         }
     }
-    let (queries, keys) =
-        (matrix(&problem.q, batch, head), matrix(&problem.k, batch, problem.sizes.group(head)));
+    let (queries, group) = (matrix(&problem.q, batch, head), problem.sizes.group(head));
     let (width, first) = (cols.len(), rows.start);
     let mut weights = vec![0.0; rows.len() * width];
     if width == 0 {
@@ -59,9 +58,8 @@ pub fn weights<T: Element>(
         let row = first + r;
         let lse = lse[(batch * h + head) * n + row];
         for (j, weight) in cols.clone().zip(to) {
-            let number =
-                |view: &spanwise_kernels::View<'_, T>, i, c| view.get(&[i, c]).map_or(0.0, Element::to_f64);
-            let product = (0..d).map(|c| number(&queries, row, c) * number(&keys, j, c)).sum();
+            let query = |c| queries.get(&[row, c]).map_or(0.0, Element::to_f64);
+            let product = (0..d).map(|c| query(c) * problem.k.at([batch, group, j, c])).sum();
             let score = reference::score(problem, [batch, head, row, j], product);
             // A hidden key weighs 0, in an empty row too.
             *weight = if score == f64::NEG_INFINITY { 0.0 } else { (score - lse).exp() };

@@ -27,6 +27,7 @@ Examples:
   spanwise solve --a \"4,1;1,3\" --b \"1,2\"
   spanwise solve --a a.npy --b b.npy --method qr --out x.npy
   spanwise solve --a entries.csv --sparse --b b.npy              rows of entries.csv: row,column,value from 0
+  spanwise solve --a a.npz --b b.npy                             a.npz by scipy.sparse.save_npz, CSR
 
 Every answer comes with its residual, its backward error and an estimate of the condition number.
 No inverse is ever formed.";
@@ -45,6 +46,7 @@ Examples:
   spanwise fit train.csv --target y --model ridge --choose loo --predict new.csv --out predicted.csv
   spanwise fit part1.csv --target y --summary-out 1.sum --quiet
   spanwise fit --merge 1.sum --merge 2.sum                       the fit of both parts together
+  spanwise fit x.npz --target y.npy                              x.npz by scipy.sparse.save_npz, CSR
 
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said
 otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models
@@ -79,7 +81,11 @@ pub(crate) struct Pick {
     #[arg(long, value_enum, default_value_t = MissingWord::Error, value_name = "RULE", help_heading = "Columns")]
     pub(crate) missing: MissingWord,
 
-    /// The first row of a text table is data, not names
+    /// The first row of a text table is names, though they are numbers
+    #[arg(long, conflicts_with = "no_header", help_heading = "Columns")]
+    pub(crate) header: bool,
+
+    /// The first row of a text table is data, not names; a first row of numbers is taken for data anyway
     #[arg(long, help_heading = "Columns")]
     pub(crate) no_header: bool,
 }
@@ -223,6 +229,7 @@ pub(crate) struct Solve {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Project {
     /// The table or matrix
     pub(crate) file: String,
@@ -244,7 +251,11 @@ pub(crate) struct Project {
     #[arg(long)]
     pub(crate) intercept: bool,
 
-    /// The first row of a text table is data, not names
+    /// The first row of a text table is names, though they are numbers
+    #[arg(long, conflicts_with = "no_header")]
+    pub(crate) header: bool,
+
+    /// The first row of a text table is data, not names; a first row of numbers is taken for data anyway
     #[arg(long)]
     pub(crate) no_header: bool,
 
@@ -267,6 +278,13 @@ pub(crate) enum Model {
     Nonnegative,
     Simplex,
     Kernel,
+}
+
+/// What may follow `--kernel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelWord {
+    Rbf,
+    Polynomial,
 }
 
 #[derive(Debug, Args)]
@@ -313,9 +331,30 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "RULE", help_heading = "Model")]
     pub(crate) choose: Option<String>,
 
-    /// The width of the kernel exp(−γ‖x − z‖²)
+    /// The kernel: rbf is exp(−γ‖x − z‖²), polynomial is (γ·x·z + c)^d; rbf unless given (kernel)
+    #[arg(long, value_enum, value_name = "KERNEL", help_heading = "Model")]
+    pub(crate) kernel: Option<KernelWord>,
+
+    /// γ of the kernel; from the columns unless given (kernel)
     #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Model")]
     pub(crate) gamma: Option<f64>,
+
+    /// d of the polynomial kernel; 3 unless given (kernel)
+    #[arg(long, value_name = "D", help_heading = "Model")]
+    pub(crate) kernel_degree: Option<u32>,
+
+    /// c of the polynomial kernel, not negative; 1 unless given (kernel)
+    #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Model")]
+    pub(crate) kernel_constant: Option<f64>,
+
+    /// Rows the kernel model is made of, drawn at random: a number or all; all up to 4000 rows and 1000
+    /// beyond unless given (kernel)
+    #[arg(long, value_name = "COUNT", help_heading = "Model")]
+    pub(crate) landmarks: Option<String>,
+
+    /// Where the draw of landmarks starts; 0 unless given (kernel)
+    #[arg(long, value_name = "SEED", help_heading = "Model")]
+    pub(crate) seed: Option<u64>,
 
     /// Add products of columns up to this total degree
     #[arg(long, value_name = "D", help_heading = "Model")]

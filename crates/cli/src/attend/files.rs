@@ -5,7 +5,7 @@ use crate::failure::Usage;
 use crate::out::check_regular;
 use anyhow::Context;
 use spanwise::{Element, ShapeError, bf16, f16};
-use spanwise_io::{Format, Kind, Table, Tensor, write_table, write_tensor};
+use spanwise_io::{Format, Kind, Table, Tensor, all_or_none, write_table, write_tensor};
 use std::collections::TryReserveError;
 use std::path::{Path, PathBuf};
 
@@ -69,30 +69,22 @@ impl Files {
         Ok(())
     }
 
-    /// Writes all of them; if one fails, those of them that are new are taken back.
+    /// Writes all of them, or none where one fails.
     pub(super) fn write(&self, columns: Columns) -> anyhow::Result<Vec<(String, String)>> {
         let results = [
             ("output", &self.out, columns.output),
             ("weights", &self.weights, columns.weights),
             ("lse", &self.lse, columns.lse),
         ];
-        let mut written = Vec::new();
-        let mut created: Vec<&Path> = Vec::new();
-        for (what, target, tensor) in results {
-            let (Some(target), Some(tensor)) = (target, tensor) else { continue };
-            let is_new = !target.path.exists();
-            if let Err(error) = target.write(&tensor) {
-                for path in created {
-                    std::fs::remove_file(path).ok();
-                }
-                return Err(error);
+        all_or_none(|| {
+            let mut written = Vec::new();
+            for (what, target, tensor) in results {
+                let (Some(target), Some(tensor)) = (target, tensor) else { continue };
+                target.write(&tensor)?;
+                written.push((what.to_owned(), target.path.display().to_string()));
             }
-            if is_new {
-                created.push(&target.path);
-            }
-            written.push((what.to_owned(), target.path.display().to_string()));
-        }
-        Ok(written)
+            Ok(written)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use spanwise_io::Tensor;
 
 /// Numbers and words, checked as far as they can be without the arrays.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     scale: Option<f64>,
     softcap: Option<f64>,
     causal: Option<Causal>,
@@ -17,7 +17,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn new(args: &Attend) -> Result<Self, Usage> {
+    pub(crate) fn new(args: &Attend) -> Result<Self, Usage> {
         let align = args.align.map(Alignment::from);
         let named = args.causal.and_then(named_diagonal);
         if let (Some(named), Some(align)) = (named, align)
@@ -66,7 +66,7 @@ fn window(text: &str, alignment: Option<Alignment>) -> Result<Window, Usage> {
 
 /// Lists and masks, read.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     mask: Option<Tensor>,
     alibi: Option<Vec<f64>>,
     sinks: Option<Vec<f64>>,
@@ -74,7 +74,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    pub(super) fn new(args: &Attend, sources: &mut Sources) -> anyhow::Result<Self> {
+    pub(crate) fn new(args: &Attend, sources: &mut Sources) -> anyhow::Result<Self> {
         let mask = args.mask.as_deref().map(|text| sources.mask("--mask", text)).transpose()?;
         let alibi = args.alibi.as_deref().map(|text| sources.list("--alibi", text)).transpose()?;
         let sinks = args.sinks.as_deref().map(|text| sources.list("--sinks", text)).transpose()?;
@@ -89,7 +89,7 @@ impl Given {
     }
 
     /// All of it but the bias.
-    pub(super) fn options<T: Element>(&self, settings: &Settings) -> Options<'_, T> {
+    pub(crate) fn options<T: Element>(&self, settings: &Settings) -> Options<'_, T> {
         Options {
             scale: settings.scale,
             softcap: settings.softcap,

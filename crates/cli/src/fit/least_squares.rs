@@ -12,7 +12,7 @@ use anyhow::Context;
 use spanwise::View;
 use spanwise::linear::design::Design;
 use spanwise::linear::told::{FitFacts, Fitted, least_squares};
-use spanwise::linear::{LeastSquares, LinearFit, Summary};
+use spanwise::linear::{LeastSquares, LinearFit, Summary, SummaryStream};
 
 pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fitted, Written)> {
     let merged = SummaryFile::read_all(&args.merge)?;
@@ -81,7 +81,7 @@ struct Gathered {
     design: Design,
     /// Kept rows; none where they were streamed.
     kept: Option<Rows>,
-    summary: Option<Summary>,
+    stream: Option<SummaryStream>,
     read: u64,
     dropped: u64,
     filled: u64,
@@ -98,7 +98,7 @@ impl Gathered {
         let mut source = Source::open(&asked(args, settings, file, quiet))?;
         let design = source.design().clone();
         let mut gathered =
-            Gathered { design, kept: Some(Rows::default()), summary: None, read: 0, dropped: 0, filled: 0 };
+            Gathered { design, kept: Some(Rows::default()), stream: None, read: 0, dropped: 0, filled: 0 };
         while let Some(rows) = source.next_rows()? {
             gathered.read += rows.read;
             gathered.dropped += rows.dropped();
@@ -133,13 +133,14 @@ impl Gathered {
 
     fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
         let width = self.design.names().len();
-        let summary = self.summary.get_or_insert_with(|| Summary::new(width, 1));
-        push(summary, rows)
+        let stream = self.stream.get_or_insert_with(|| SummaryStream::new(width, 1));
+        let x = View::new(&rows.x, &[rows.count(), rows.width])?;
+        Ok(stream.push(&x, &rows.y[..], rows.weights.as_deref())?)
     }
 
     fn fit(&self, least: &LeastSquares) -> anyhow::Result<LinearFit> {
         let Some(rows) = &self.kept else {
-            return Ok(least.fit_summary(self.summary.as_ref().context("no rows were read")?)?);
+            return Ok(least.fit_summary(&self.stream.as_ref().context("no rows were read")?.finish())?);
         };
         let x = View::new(&rows.x, &[rows.count(), rows.width])?;
         Ok(match &rows.weights {
@@ -149,9 +150,11 @@ impl Gathered {
     }
 
     fn summary_file(&self, args: &Fit) -> anyhow::Result<SummaryFile> {
-        let mut summary = self.summary.clone().unwrap_or_else(|| Summary::new(self.design.names().len(), 1));
+        let streamed = self.stream.as_ref().map(SummaryStream::finish);
+        let mut summary = streamed.unwrap_or_else(|| Summary::new(self.design.names().len(), 1));
         if let Some(kept) = &self.kept {
-            push(&mut summary, kept)?;
+            let x = View::new(&kept.x, &[kept.count(), kept.width])?;
+            summary.push(&x, &kept.y[..], kept.weights.as_deref())?;
         }
         Ok(SummaryFile::new(args, &self.design, summary, [self.read, self.dropped]))
     }
@@ -170,9 +173,4 @@ impl Gathered {
             streamed: self.kept.is_none(),
         }
     }
-}
-
-fn push(summary: &mut Summary, rows: &Rows) -> anyhow::Result<()> {
-    let x = View::new(&rows.x, &[rows.count(), rows.width])?;
-    Ok(summary.push(&x, &rows.y[..], rows.weights.as_deref())?)
 }

@@ -3,7 +3,7 @@
 use super::output::{Predicted, predict, write_predictions};
 use super::settings::{Choose, Settings};
 use super::{asked, facts};
-use crate::args::{Fit, Model};
+use crate::args::{Fit, KernelWord, Model};
 use crate::artifact::Written;
 use crate::failure::Usage;
 use crate::table::{Rows, Source};
@@ -55,10 +55,11 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
         }
         Model::Kernel => {
             let model = KernelRidge {
-                kernel: Kernel::Rbf { gamma: args.gamma },
+                kernel: kernel_of(args),
                 alpha: args.lambda.unwrap_or(1.0),
+                landmarks: settings.landmarks,
+                seed: args.seed.unwrap_or(0),
                 leave_one_out: true,
-                ..KernelRidge::default()
             };
             let fit = model.fit(x.view(), &rows.y)?;
             let fitted = kernel(&fit, model.alpha, &facts);
@@ -73,6 +74,17 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
         files.push(("predictions".to_owned(), out.display().to_string()));
     }
     Ok((fitted, files))
+}
+
+fn kernel_of(args: &Fit) -> Kernel {
+    match args.kernel {
+        None | Some(KernelWord::Rbf) => Kernel::Rbf { gamma: args.gamma },
+        Some(KernelWord::Polynomial) => Kernel::Polynomial {
+            degree: args.kernel_degree.unwrap_or(3),
+            gamma: args.gamma,
+            constant: args.kernel_constant.unwrap_or(1.0),
+        },
+    }
 }
 
 fn fit_ridge(

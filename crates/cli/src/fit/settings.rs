@@ -1,10 +1,11 @@
 //! Options of a fit, checked before a file is opened. What a model does not use is refused.
 
-use crate::args::{Fit, MissingWord, Model};
+use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
 use crate::out::check_regular;
 use clap::ValueEnum;
+use spanwise::linear::fit::Landmarks;
 
 /// Rows up to this many MiB are kept.
 const MEMORY: usize = 128;
@@ -23,6 +24,7 @@ pub(super) struct Settings {
     pub(super) confidence: f64,
     pub(super) degree: usize,
     pub(super) choose: Option<Choose>,
+    pub(super) landmarks: Landmarks,
     /// Numbers that may be kept.
     pub(super) most_kept: usize,
 }
@@ -64,6 +66,7 @@ impl Settings {
             confidence,
             degree,
             choose: choose(args)?,
+            landmarks: landmarks(args)?,
             most_kept: if args.stream { 0 } else { args.memory.unwrap_or(MEMORY).saturating_mul(1 << 17) },
         })
     }
@@ -101,11 +104,16 @@ fn check_tables(args: &Fit) -> Result<(), Usage> {
 /// Refuses options that the model would ignore.
 fn check_model(args: &Fit) -> Result<(), Usage> {
     use Model::{Kernel, LeastSquares, Logistic, Nonnegative, Ridge, Simplex, Softmax};
-    let rules: [(&str, bool, &[Model]); 11] = [
+    let rules: [(&str, bool, &[Model]); 16] = [
         ("--lambda", args.lambda.is_some(), &[Ridge, Logistic, Softmax, Kernel]),
         ("--lambdas", !args.lambdas.is_empty(), &[Ridge]),
         ("--choose", args.choose.is_some(), &[Ridge]),
+        ("--kernel", args.kernel.is_some(), &[Kernel]),
         ("--gamma", args.gamma.is_some(), &[Kernel]),
+        ("--kernel-degree", args.kernel_degree.is_some(), &[Kernel]),
+        ("--kernel-constant", args.kernel_constant.is_some(), &[Kernel]),
+        ("--landmarks", args.landmarks.is_some(), &[Kernel]),
+        ("--seed", args.seed.is_some(), &[Kernel]),
         ("--confidence", args.confidence.is_some(), &[LeastSquares, Logistic, Softmax]),
         ("--stream", args.stream, &[LeastSquares]),
         ("--memory", args.memory.is_some(), &[LeastSquares]),
@@ -132,6 +140,15 @@ fn check_model(args: &Fit) -> Result<(), Usage> {
         );
         return Err(Usage::new(message));
     }
+    let polynomial = args.kernel == Some(KernelWord::Polynomial);
+    for (option, given) in [
+        ("--kernel-degree", args.kernel_degree.is_some()),
+        ("--kernel-constant", args.kernel_constant.is_some()),
+    ] {
+        if given && !polynomial {
+            return Err(Usage::new(format!("`{option}` applies to `--kernel polynomial` alone")));
+        }
+    }
     if args.model == Ridge && args.lambda.is_none() && args.lambdas.is_empty() && args.choose.is_none() {
         let message = "`--model ridge` needs a penalty: `--lambda L`, `--lambdas LIST` or `--choose loo`";
         return Err(Usage::new(message));
@@ -141,6 +158,18 @@ fn check_model(args: &Fit) -> Result<(), Usage> {
 
 fn word(model: Model) -> String {
     model.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// `all`, `500`.
+fn landmarks(args: &Fit) -> Result<Landmarks, Usage> {
+    match args.landmarks.as_deref().map(|text| (text, text.parse())) {
+        None => Ok(Landmarks::Auto),
+        Some(("all", _)) => Ok(Landmarks::All),
+        Some((_, Ok(count))) if count > 0 => Ok(Landmarks::Count(count)),
+        Some((text, _)) => {
+            Err(Usage::new(format!("`--landmarks`: found {text:?}; expected a number from 1, or all")))
+        }
+    }
 }
 
 /// `loo`, `kfold:5`.

@@ -232,6 +232,14 @@ fn likely_mistakes_get_a_hint() {
         run.stderr,
         "error: attention: `k` has width 1, `q` has width 3; they must be equal\nhint: `k` looks transposed; its shape is (3, 1)\n"
     );
+    for more in [&["--window", "1,1"][..], &["--causal"]] {
+        let run = spanwise(&[&["attend", "--q", "1,0", "--k", "1,0;0,1", "--v", "1;2"], more].concat());
+        assert!(
+            run.stderr.contains("\nhint: `--align top-left` puts the first of 1 queries"),
+            "{}",
+            run.stderr
+        );
+    }
 }
 
 #[test]

@@ -208,6 +208,17 @@ fn missing_values_follow_the_rule() {
     assert_eq!(mean["computation"]["values_filled"], 1);
 }
 
+/// What a formula leaves is rounding, and differs from one instruction set to another.
+fn without_rounding(page: &str) -> String {
+    let of = " of the column";
+    page.lines()
+        .map(|line| match line.split_once("leaves is ").zip(line.split_once(of)) {
+            Some(((before, _), (_, after))) => format!("{before}leaves is …{of}{after}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect()
+}
+
 #[test]
 fn dependent_columns_are_found_by_formula() {
     let mut csv = "y,a,b,north,south\n".to_owned();
@@ -217,7 +228,8 @@ fn dependent_columns_are_found_by_formula() {
     }
     let directory = with_files(&[("d.csv", &csv)]);
     let file = path(&directory, "d.csv");
-    insta::assert_snapshot!(fit(text(&file), &["--target", "y"]).ended_with(0));
+    let page = fit(text(&file), &["--target", "y"]).ended_with(0);
+    insta::assert_snapshot!(without_rounding(&page));
     let json = fit(text(&file), &["--target", "y", "--json"]).json();
     assert_eq!(json["dependencies"][0]["formula"], "b = a + 2");
     assert_eq!(json["dependencies"][1]["formula"], "south = -north + 1");
@@ -250,13 +262,18 @@ fn categories_get_a_column_per_level_but_the_reference() {
 fn every_model_fits_and_predicts() {
     let directory = with_files(&[("s.csv", &sales(0..90))]);
     let (file, out) = (path(&directory, "s.csv"), path(&directory, "p.csv"));
-    let cases: [(&str, &[&str]); 8] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("price", &["--model", "ridge", "--lambda", "0.1"]),
         ("price", &["--model", "ridge", "--lambdas", "0.01,1,100"]),
         ("price", &["--model", "ridge", "--choose", "kfold:5"]),
         ("price", &["--model", "nonnegative"]),
         ("price", &["--model", "simplex", "--columns", "area,age"]),
         ("price", &["--model", "kernel", "--lambda", "0.001"]),
+        (
+            "price",
+            &["--model", "kernel", "--kernel", "polynomial", "--kernel-degree", "2", "--gamma", "0.01"],
+        ),
+        ("price", &["--model", "kernel", "--landmarks", "20", "--seed", "3"]),
         ("region", &["--model", "softmax", "--lambda", "1"]),
         ("region", &["--model", "softmax", "--lambda", "1", "--weights", "w"]),
     ];

@@ -7,7 +7,7 @@ fn help_reads_well() {
     insta::assert_snapshot!("help", spanwise(&["--help"]).ended_with(0));
     insta::assert_snapshot!("help_example", spanwise(&["example", "--help"]).ended_with(0));
     insta::assert_snapshot!("help_attend", spanwise(&["attend", "--help"]).ended_with(0));
-    for verb in ["fit", "project", "decompose", "solve", "measure"] {
+    for verb in ["fit", "project", "decompose", "solve", "measure", "explain", "sample"] {
         insta::assert_snapshot!(format!("help_{verb}"), spanwise(&[verb, "--help"]).ended_with(0));
     }
 }

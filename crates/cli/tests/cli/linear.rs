@@ -130,7 +130,20 @@ const BAD: &[(&str, &[&str])] = &[
     ("fit @/hollow.csv --target y --missing drop", &["hollow.csv", "no row is left"]),
     ("fit @/hollow.csv --target y --missing mean", &["\"x\"", "no value"]),
     ("fit @/good.csv --target y --weights w", &["good.csv:3:4", "negative", "-1"]),
+    ("fit @/zero.csv --target y --weights w", &["weights", "above 0"]),
+    ("fit @/inf.csv --target y", &["inf.csv:3:2"]),
     ("fit @/good.csv --target y --lambda 1", &["--lambda", "least-squares"]),
+    ("fit @/good.csv --target y --kernel rbf", &["--kernel", "least-squares"]),
+    ("fit @/good.csv --target y --model kernel --kernel-degree 2", &["--kernel-degree", "polynomial"]),
+    ("fit @/good.csv --target y --model kernel --kernel polynomial --kernel-degree 0", &["degree", "0"]),
+    (
+        "fit @/good.csv --target y --model kernel --kernel polynomial --kernel-constant -1",
+        &["constant", "-1"],
+    ),
+    ("fit @/good.csv --target y --model kernel --gamma -1", &["gamma", "-1"]),
+    ("fit @/good.csv --target y --model kernel --landmarks some", &["--landmarks", "some"]),
+    ("fit @/good.csv --target y --model kernel --landmarks 0", &["--landmarks", "0"]),
+    ("fit @/good.csv --target y --model kernel --landmarks 99", &["landmarks", "99"]),
     ("fit @/good.csv --target y --model ridge", &["--lambda", "ridge"]),
     ("fit @/good.csv --target y --model ridge --lambda -1", &["-1"]),
     ("fit @/good.csv --target y --model ridge --choose often", &["--choose", "often"]),
@@ -179,6 +192,8 @@ fn every_bad_input_is_one_located_line_and_leaves_nothing_behind() {
     write("nan.csv", "y,x\n1,1\n2,nan\n");
     write("hollow.csv", "y,x\n1,\n2,\n");
     write("one.csv", "y,x\n1,1\n1,2\n");
+    write("zero.csv", "y,x,w\n1,1,0\n2,3,0\n4,4,0\n");
+    write("inf.csv", "y,x\n1,1\n2,inf\n3,4\n");
     write("other.csv", "x\n1\n");
     write("level.csv", "k\nz\n");
     let listing = || {

@@ -2,11 +2,15 @@
 
 mod attend;
 mod bad_inputs;
+mod dependencies;
 mod example;
+mod explain;
 mod fit;
 mod harness;
 mod help;
 mod linear;
 #[cfg(unix)]
 mod readme;
+mod sparse;
 mod surroundings;
+mod tables;

@@ -1,4 +1,4 @@
-//! What the README promises.
+//! What the README and the page about the command promise.
 
 use crate::harness::{finish, spanwise};
 use std::process::Stdio;
@@ -36,6 +36,21 @@ fn every_command_runs() {
     let commands: Vec<&str> = first.chain(shown).collect();
     assert!(commands.len() >= 5, "{commands:?}");
     for line in commands {
+        let mut command = crate::harness::command();
+        let run = finish(command.current_dir(away.path()).args(words(line)).stdin(Stdio::null()), b"");
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "spanwise {line}");
+    }
+}
+
+#[test]
+fn every_line_of_the_page_about_the_command_runs() {
+    let page = std::fs::read_to_string(format!("{ROOT}/docs/command.md")).unwrap();
+    let away = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(format!("{ROOT}/examples"), away.path().join("examples")).unwrap();
+    let lines: Vec<&str> = fenced(&page, "sh");
+    assert!(lines.len() >= 15, "{lines:?}");
+    for line in lines {
+        let Some(line) = line.strip_prefix("spanwise ") else { panic!("not of the command: {line}") };
         let mut command = crate::harness::command();
         let run = finish(command.current_dir(away.path()).args(words(line)).stdin(Stdio::null()), b"");
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "spanwise {line}");

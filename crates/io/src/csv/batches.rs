@@ -74,6 +74,11 @@ impl CsvBatches {
         &self.schema
     }
 
+    /// The first row of data is the first row of the file.
+    pub(crate) fn lacks_header(&self) -> bool {
+        self.head.plan.first_row == 1
+    }
+
     pub(crate) fn progress(&self) -> Progress {
         let done = if self.first.is_some() { 0 } else { self.chunks.done.min(self.total) };
         Progress { done, total: Some(self.total), unit: ProgressUnit::Bytes }

@@ -13,10 +13,10 @@ mod ipc;
 mod pages;
 mod parquet;
 
-use crate::bytes::Bytes;
 use crate::levels::Levels;
 use crate::options::ReadOptions;
 use crate::reader::{Field, Progress, ProgressUnit};
+use crate::source::Opened;
 use crate::table::{Categories, Column, Values};
 use crate::{Format, IoError, Place, Table};
 use arrow_array::RecordBatch;
@@ -37,11 +37,11 @@ enum RecordFile {
 }
 
 impl RecordFile {
-    fn open(path: &Path, bytes: Bytes, format: Format) -> Result<Self, IoError> {
+    fn open(path: &Path, opened: &Opened) -> Result<Self, IoError> {
         let at = Place::file(path);
-        guard::guarded(&at, format, || match format {
-            Format::Parquet => parquet::ParquetFile::open(&at, bytes).map(RecordFile::Parquet),
-            _ => ipc::IpcFile::open(&at, bytes).map(RecordFile::Ipc),
+        guard::guarded(&at, opened.format, || match opened.format {
+            Format::Parquet => parquet::ParquetFile::open(&at, path, opened).map(RecordFile::Parquet),
+            _ => ipc::IpcFile::open(&at, opened.bytes(path)?).map(RecordFile::Ipc),
         })
     }
 
@@ -113,14 +113,9 @@ impl Chosen {
 }
 
 /// The whole table.
-pub(crate) fn read(
-    path: &Path,
-    bytes: Bytes,
-    format: Format,
-    options: &ReadOptions,
-) -> Result<Table, IoError> {
-    let at = Place::file(path);
-    let file = RecordFile::open(path, bytes, format)?;
+pub(crate) fn read(path: &Path, opened: &Opened, options: &ReadOptions) -> Result<Table, IoError> {
+    let (at, format) = (Place::file(path), opened.format);
+    let file = RecordFile::open(path, opened)?;
     let chosen = Chosen::new(&file, options, &at)?;
     let mut levels: Vec<Levels> = chosen.names.iter().map(|_| Levels::default()).collect();
     let mut builders = chosen.builders();
@@ -158,14 +153,9 @@ pub(crate) struct RecordBatches {
 }
 
 impl RecordBatches {
-    pub(crate) fn new(
-        path: &Path,
-        bytes: Bytes,
-        format: Format,
-        options: &ReadOptions,
-    ) -> Result<Self, IoError> {
-        let at = Place::file(path);
-        let file = RecordFile::open(path, bytes, format)?;
+    pub(crate) fn new(path: &Path, opened: &Opened, options: &ReadOptions) -> Result<Self, IoError> {
+        let (at, format) = (Place::file(path), opened.format);
+        let file = RecordFile::open(path, opened)?;
         let chosen = Chosen::new(&file, options, &at)?;
         let batch_rows = options.batch_rows.max(1);
         let levels = collect_levels(&file, &chosen, &at, format)?;

@@ -13,32 +13,57 @@
 use crate::Malformed;
 use parquet::basic::Compression;
 use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::ChunkReader;
+
+/// Most headers take less than this; those with long statistics are read again in a larger piece.
+const HEADER: usize = 256;
 
 /// Walks the pages of one column of one row group; an error names the byte at which the page starts.
-pub(super) fn check_pages(file: &[u8], chunk: &ColumnChunkMetaData) -> Result<(), (u64, Malformed)> {
+///
+/// Only the headers are read, in small pieces, so that a file larger than memory stays on the disk.
+pub(super) fn check_pages(
+    file: &impl ChunkReader,
+    chunk: &ColumnChunkMetaData,
+) -> Result<(), (u64, Malformed)> {
     let inconsistent = |offset: i64| (offset.max(0) as u64, Malformed::Inconsistent);
     let start =
         chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()).min(chunk.data_page_offset());
-    let range = usize::try_from(start).ok().zip(usize::try_from(chunk.compressed_size()).ok());
+    let range = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
     let range = range.and_then(|(start, length)| Some(start..start.checked_add(length)?));
     let range = range.filter(|range| range.end <= file.len()).ok_or_else(|| inconsistent(start))?;
     let ratio = largest_ratio(chunk.compression());
     let mut at = range.start;
     while at < range.end {
-        let mut thrift = Thrift { bytes: &file[at..range.end], at: 0 };
-        let page = thrift.page_header().ok_or_else(|| inconsistent(at as i64))?;
+        let (page, header) = page_header(file, at, range.end).ok_or_else(|| inconsistent(at as i64))?;
         let (packed, claimed) = (page.packed, page.unpacked);
         // Sixteen bytes for what the codecs themselves add to next to nothing.
         if claimed > packed.saturating_mul(ratio).saturating_add(16) {
-            return Err((at as u64, Malformed::Inflation { packed, claimed }));
+            return Err((at, Malformed::Inflation { packed, claimed }));
         }
         if page.dictionary_values > claimed.saturating_mul(8) {
             return Err(inconsistent(at as i64));
         }
-        let end = usize::try_from(packed).ok().and_then(|packed| (at + thrift.at).checked_add(packed));
-        at = end.filter(|&end| end <= range.end).ok_or_else(|| inconsistent(at as i64))?;
+        let end = (at + header).checked_add(packed).filter(|&end| end <= range.end);
+        at = end.ok_or_else(|| inconsistent(at as i64))?;
     }
     Ok(())
+}
+
+/// The header at `at`, and how many bytes it takes; `None` where there is none before `end`.
+fn page_header(file: &impl ChunkReader, at: u64, end: u64) -> Option<(PageHeader, u64)> {
+    let mut size = HEADER;
+    loop {
+        let size_here = usize::try_from(end - at).map_or(size, |left| left.min(size));
+        let bytes = file.get_bytes(at, size_here).ok()?;
+        let mut thrift = Thrift { bytes: &bytes, at: 0 };
+        if let Some(header) = thrift.page_header() {
+            return Some((header, thrift.at as u64));
+        }
+        if size_here < size {
+            return None;
+        }
+        size = size.checked_mul(16)?;
+    }
 }
 
 /// How many bytes one packed byte can at most become.

@@ -11,6 +11,7 @@ use bytemuck::NoUninit;
 use spanwise_kernels::View;
 use std::io::{self, Write};
 use std::path::Path;
+pub use whole::all_or_none;
 use whole::{Sink, write_whole};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};

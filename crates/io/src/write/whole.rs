@@ -5,10 +5,52 @@
 //! onto, such as `/dev/stdout`, is written directly.
 
 use crate::{IoError, Place};
+use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+thread_local! {
+    /// Files that are complete but for their names, while [`all_or_none`] is at work.
+    static WAITING: RefCell<Option<Vec<Temporary>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, and gives the files it writes on this thread their names only at its end: all of them, or none where it
+/// fails. Should a name be refused at the very end, those given before it stay.
+///
+/// ```
+/// use spanwise_io::{IoError, all_or_none, write_bytes};
+///
+/// let place = std::env::temp_dir().join("spanwise-all-or-none-example.txt");
+/// let failed = all_or_none(|| {
+///     write_bytes(&place, b"one of two")?;
+///     write_bytes("no/such/directory/two.txt", b"two of two")
+/// });
+/// assert!(failed.is_err() && !place.exists());
+/// ```
+pub fn all_or_none<R, E: From<IoError>>(work: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
+    /// Forgets what waits, also where `work` panics.
+    struct Scope;
+    impl Drop for Scope {
+        fn drop(&mut self) {
+            WAITING.take();
+        }
+    }
+    if WAITING.with_borrow(Option::is_some) {
+        // Inside another one, whose end decides.
+        return work();
+    }
+    WAITING.set(Some(Vec::new()));
+    let scope = Scope;
+    let result = work()?;
+    for mut names in WAITING.take().unwrap_or_default() {
+        let path = names.target.clone();
+        names.take_name().map_err(|source| IoError::system(&path, "write", source))?;
+    }
+    drop(scope);
+    Ok(result)
+}
 
 /// Where content goes. It remembers the system's first refusal, because the encoders above wrap it beyond recognition.
 pub(super) struct Sink {
@@ -121,10 +163,22 @@ impl Target {
         let Target::Regular(mut names) = self else { return Ok(()) };
         let failed = |source| IoError::system(path, "write", source);
         file.sync_all().map_err(failed)?;
-        fs::rename(&names.path, &names.target).map_err(failed)?;
-        names.renamed = true;
+        WAITING.with_borrow_mut(|waiting| match waiting {
+            Some(waiting) => {
+                waiting.push(names);
+                Ok(())
+            }
+            None => names.take_name().map_err(failed),
+        })
+    }
+}
+
+impl Temporary {
+    fn take_name(&mut self) -> io::Result<()> {
+        fs::rename(&self.path, &self.target)?;
+        self.renamed = true;
         // The new name itself reaches the disk with its directory; not every file system can be asked for that.
-        if let Some(directory) = names.target.parent().and_then(|parent| File::open(parent).ok()) {
+        if let Some(directory) = self.target.parent().and_then(|parent| File::open(parent).ok()) {
             let _ = directory.sync_all();
         }
         Ok(())
@@ -214,6 +268,33 @@ mod tests {
             assert_eq!(fs::read(&kept).unwrap(), b"precious");
             assert_eq!(names(directory.path()), ["kept.bin"]);
         }
+    }
+
+    #[test]
+    fn several_files_get_their_names_together_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("kept.bin"), b"precious").unwrap();
+        let failed: Result<(), IoError> = all_or_none(|| {
+            write(&path("kept.bin"), b"new")?;
+            write(&path("new.bin"), b"new")?;
+            Err(IoError::NoColumns { at: Place::file("third.csv") })
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(path("kept.bin")).unwrap(), b"precious");
+        assert_eq!(names(directory.path()), ["kept.bin"]);
+        let done: Result<(), IoError> = all_or_none(|| {
+            write(&path("kept.bin"), b"new")?;
+            assert_eq!(fs::read(path("kept.bin")).unwrap(), b"precious");
+            all_or_none(|| write(&path("new.bin"), b"new"))?;
+            assert!(!path("new.bin").exists());
+            Ok(())
+        });
+        done.unwrap();
+        assert_eq!(fs::read(path("kept.bin")).unwrap(), b"new");
+        assert_eq!(names(directory.path()), ["kept.bin", "new.bin"]);
+        write(&path("after.bin"), b"new").unwrap();
+        assert!(path("after.bin").exists());
     }
 
     #[test]

@@ -65,13 +65,14 @@ impl<T: Storage> Adjust<'_, '_, T> {
         let (hidden, lowest) = (isa.splat(T::Real::NEG_INFINITY), isa.splat(T::Real::LOWEST));
         for k in (0..count).step_by(lanes) {
             let mut square = isa.square(hidden);
-            for (lane, row) in square.as_mut().iter_mut().enumerate() {
-                *row = isa.load(&self.lines[lane * stride + k..]);
+            for lane in 0..lanes {
+                square.as_mut()[lane] = isa.load(&self.lines[lane * stride + k..]);
             }
             let square = isa.transpose(square);
-            let scores = &mut self.scores[(self.keys.start + k) * lanes..self.keys.end * lanes];
-            for (s, &x) in scores.chunks_exact_mut(lanes).zip(square.as_ref()) {
+            for key in 0..lanes.min(count - k) {
                 // Where −∞ is added the product does not matter: NaN − ∞ would be NaN.
+                let (x, s) =
+                    (square.as_ref()[key], &mut self.scores[(self.keys.start + k + key) * lanes..][..lanes]);
                 let sum = isa.add(isa.load(s), x);
                 isa.store(isa.where_greater(lowest, x, hidden, sum), s);
             }
@@ -92,8 +93,8 @@ impl<T: Storage> Adjust<'_, '_, T> {
             places[lane] = T::Real::from_f64(place as f64);
         }
         let (slopes, places) = (isa.load(slopes), isa.load(places));
-        let scores = &mut self.scores[self.keys.start * S::LANES..self.keys.end * S::LANES];
-        for (key, s) in self.keys.clone().zip(scores.chunks_exact_mut(S::LANES)) {
+        for key in self.keys.start..self.keys.end {
+            let s = &mut self.scores[key * S::LANES..][..S::LANES];
             let key = isa.splat(T::Real::from_f64(key as f64));
             let distance = isa.max(isa.sub(places, key), isa.sub(key, places));
             isa.store(isa.neg_mul_add(slopes, distance, isa.load(s)), s);
@@ -118,8 +119,8 @@ impl<T: Storage> Adjust<'_, '_, T> {
             [self.keys.start..self.common.start, self.common.end..self.keys.end]
         };
         for keys in outside {
-            let scores = &mut self.scores[keys.start * S::LANES..keys.end * S::LANES];
-            for (key, s) in keys.zip(scores.chunks_exact_mut(S::LANES)) {
+            for key in keys {
+                let s = &mut self.scores[key * S::LANES..][..S::LANES];
                 let key = isa.splat(T::Real::from_f64(key as f64));
                 let before_end = isa.where_greater(ends, key, isa.load(s), hidden);
                 isa.store(isa.where_greater(starts, key, hidden, before_end), s);

@@ -3,9 +3,10 @@
 use super::TILE_KEYS;
 use super::adjust::Adjust;
 use super::buffer::Buffer;
+use super::dropout;
 use super::exp::exp2;
 use super::part::{Block, Span, Tile};
-use super::product::{Panels, Scores, Values, rows_at_once};
+use super::product::{Panels, Scores, Steps, Values, rows_at_once};
 use super::statistics::{Wanted, Weights};
 use super::storage::{Rows, Storage, widen_row};
 use super::sweep::{all_finite, copy_strips, exponentials, maximum};
@@ -15,7 +16,7 @@ use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
 /// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
-const SLOT_KEYS: usize = TILE_KEYS + 8;
+pub(super) const SLOT_KEYS: usize = TILE_KEYS + 8;
 
 /// From so many query rows on a strip of values is copied before it is used: rows that lie a power of two apart share
 /// few sets of the first cache and would push each other out of it.
@@ -28,6 +29,7 @@ pub struct Scratch<A> {
     pub(super) packed: Buffer<A>,
     pub(super) scores: Buffer<A>,
     strips: Buffer<A>,
+    dropped: Buffer<A>,
     out: Buffer<A>,
     rows: Buffer<A>,
 }
@@ -41,6 +43,7 @@ impl<A: Real> Scratch<A> {
             packed: Buffer::new(),
             scores: Buffer::new(),
             strips: Buffer::new(),
+            dropped: Buffer::new(),
             out: Buffer::new(),
             rows: Buffer::new(),
         }
@@ -69,9 +72,9 @@ pub struct Forward<'a, 'b, T: Storage> {
 
 /// Which keys the rows of a panel see: some of them, all of them.
 #[derive(Clone, Copy)]
-struct Reach {
-    some: Span,
-    all: Span,
+pub(super) struct Reach {
+    pub(super) some: Span,
+    pub(super) all: Span,
 }
 
 /// The parts of [`Scratch`] in use, with their shapes.
@@ -92,6 +95,8 @@ struct Work<'a, 'b, T: Storage> {
     strips: &'a mut [T::Real],
     /// `(panels, slots, SLOT_KEYS, LANES)`: scores, then weights.
     scores: &'a mut [T::Real],
+    /// `(panels, SLOT_KEYS, LANES)`: the weights of a tile after dropout; empty without it.
+    dropped: &'a mut [T::Real],
     /// `(panels·LANES, width)`.
     out: &'a mut [T::Real],
     /// Each `(panels·LANES,)`: the maximum so far, the sum so far, `Σ a·log₂ a`, and what `out` is multiplied by.
@@ -107,7 +112,7 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) {
         let Forward { block, scratch, out, lse, wanted } = self;
-        let (rows, depth, value_width) = (block.spans.len(), block.keys.dims()[1], block.values.dims()[1]);
+        let (rows, depth, value_width) = (block.spans.len(), block.keys.width(), block.values.width());
         if rows == 0 {
             return;
         }
@@ -115,6 +120,7 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
         let padded = panels * S::LANES;
         let slots = if wanted.is_some() { block.tiles.len().max(1) } else { 1 };
         let stride = slots * SLOT_KEYS * S::LANES;
+        let drops = block.parts.iter().any(|part| part.dropping.is_some());
 
         let lines = scratch.lines.reserve(S::LANES * TILE_KEYS.max(depth.next_multiple_of(S::LANES)));
         let queries = scratch.queries.reserve(panels * depth * S::LANES);
@@ -137,6 +143,7 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
             packed: scratch.packed.reserve(TILE_KEYS * width.max(depth)),
             strips: scratch.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
             scores: scratch.scores.reserve(panels * stride),
+            dropped: scratch.dropped.reserve(if drops { panels * SLOT_KEYS * S::LANES } else { 0 }),
             out: out_rows,
             max,
             sum,
@@ -167,7 +174,7 @@ fn pack_queries<T: Storage, S: Float<T::Real>>(
     lines: &mut [T::Real],
     queries: &mut [T::Real],
 ) {
-    let (lanes, depth) = (S::LANES, block.keys.dims()[1]);
+    let (lanes, depth) = (S::LANES, block.keys.width());
     let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
     let factor = isa.splat(T::Real::from_f64(factor));
     let stride = depth.next_multiple_of(lanes);
@@ -179,18 +186,18 @@ fn pack_queries<T: Storage, S: Float<T::Real>>(
         }
         for i in (0..depth).step_by(lanes) {
             let mut square = isa.square(factor);
-            for (lane, row) in square.as_mut().iter_mut().enumerate() {
-                *row = isa.mul(isa.load(&lines[lane * stride + i..]), factor);
+            for lane in 0..lanes {
+                square.as_mut()[lane] = isa.mul(isa.load(&lines[lane * stride + i..]), factor);
             }
             let square = isa.transpose(square);
-            for (to, &column) in to[i * lanes..].chunks_exact_mut(lanes).zip(square.as_ref()) {
-                isa.store(column, to);
+            for column in 0..lanes.min(depth - i) {
+                isa.store(square.as_ref()[column], &mut to[(i + column) * lanes..]);
             }
         }
     }
 }
 
-fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reach {
+pub(super) fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reach {
     let rows = &block.spans[first..(first + count).min(block.spans.len())];
     let every = Span { start: 0, end: usize::MAX };
     Reach {
@@ -203,7 +210,7 @@ impl<T: Storage> Work<'_, '_, T> {
     /// The scores of one tile, into `slot`.
     #[inline(always)]
     fn score<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
-        let (lanes, depth) = (S::LANES, self.block.keys.dims()[1]);
+        let (lanes, depth) = (S::LANES, self.block.keys.width());
         let keys = Rows::of(&self.block.keys, [tile.start, tile.end], depth, self.packed);
         let at_once = 2;
         let offset = slot * SLOT_KEYS * lanes;
@@ -285,12 +292,18 @@ impl<T: Storage> Work<'_, '_, T> {
             // The maximum of the segment is known since its first tile.
             self.alpha.fill(T::Real::ONE);
         }
+        self.drop_out(isa, slot, tile);
         let values = Rows::of(&self.block.values, [tile.start, tile.end], width, self.packed);
         let hides =
             tile.dense || self.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
         if hides && !all_finite(isa, values, tile.end - tile.start) {
             return self.weigh_carefully(lanes, slot, tile);
         }
+        let (weights, stride, slot) = if self.dropped.is_empty() {
+            (&*self.scores, self.stride, slot)
+        } else {
+            (&*self.dropped, SLOT_KEYS * lanes, 0)
+        };
         let at_once = rows_at_once::<T::Real, S>();
         let in_strips = rows >= STRIPS_FROM;
         if in_strips {
@@ -305,10 +318,10 @@ impl<T: Storage> Work<'_, '_, T> {
             };
             for row in (0..rows).step_by(at_once) {
                 let seen = reach(&self.block, row, at_once).some.within(&tile);
-                let first = row / lanes * self.stride + (slot * SLOT_KEYS + seen.start) * lanes;
+                let first = row / lanes * stride + (slot * SLOT_KEYS + seen.start) * lanes;
                 Values {
-                    weights: &self.scores[first..][..seen.len() * lanes],
-                    lane: row % lanes,
+                    weights: &weights[first + row % lanes..],
+                    steps: Steps::along_keys(lanes, seen.len()),
                     rows: values,
                     first: seen.start,
                     last: seen.end,
@@ -322,9 +335,29 @@ impl<T: Storage> Work<'_, '_, T> {
         }
     }
 
+    /// The weights of one tile, with zeros where they are dropped. Those of the softmax stay, for its statistics.
+    #[inline(always)]
+    fn drop_out<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
+        if self.dropped.is_empty() {
+            return;
+        }
+        for (panel, reach) in self.reach.iter().enumerate() {
+            let Some(mut lanes) = dropout::Panel::new(&self.block, panel * S::LANES, S::LANES) else {
+                return;
+            };
+            let from = panel * self.stride + slot * SLOT_KEYS * S::LANES;
+            let to = panel * SLOT_KEYS * S::LANES;
+            for key in reach.some.within(&tile) {
+                let weights = isa.load(&self.scores[from + key * S::LANES..]);
+                let kept = isa.mul(weights, lanes.kept(isa, tile.start + key));
+                isa.store(kept, &mut self.dropped[to + key * S::LANES..]);
+            }
+        }
+    }
+
     /// [`Work::weigh`] where a hidden key may have a value that is not finite: `0·∞` is NaN, so it is left out.
     fn weigh_carefully(&mut self, lanes: usize, slot: usize, tile: Tile) {
-        let value_width = self.block.values.dims()[1];
+        let value_width = self.block.values.width();
         let mut line = vec![T::Real::ZERO; value_width];
         for row in 0..self.block.spans.len() {
             let out = &mut self.out[row * self.width..][..value_width];
@@ -336,8 +369,12 @@ impl<T: Storage> Work<'_, '_, T> {
                     continue;
                 }
                 let panel = row / lanes * self.stride + row % lanes;
-                let weight = self.scores[panel + (slot * SLOT_KEYS + key - tile.start) * lanes];
-                widen_row(&self.block.values, key, 0, &mut line);
+                let mut weight = self.scores[panel + (slot * SLOT_KEYS + key - tile.start) * lanes];
+                let (part, query) = self.block.query(row);
+                if part.dropping.is_some_and(|dropping| dropping.drops(dropping.row(query), key)) {
+                    weight = T::Real::ZERO;
+                }
+                self.block.values.widen_row(key, &mut line);
                 for (o, &v) in out.iter_mut().zip(&line) {
                     *o += weight * v;
                 }
@@ -348,7 +385,7 @@ impl<T: Storage> Work<'_, '_, T> {
     /// Divides by the denominators, and takes the statistics.
     #[inline(always)]
     fn finish<S: Float<T::Real>>(self, isa: S, out: &mut [T], lse: &mut [f64], wanted: Option<Wanted<'_>>) {
-        let value_width = self.block.values.dims()[1];
+        let value_width = self.block.values.width();
         // What weights are multiplied by, in place of the maximum, and each row's share that the sink took.
         let (inverse, mut shares) = (self.max, Vec::with_capacity(self.block.spans.len()));
         for row in 0..inverse.len() {
@@ -360,13 +397,14 @@ impl<T: Storage> Work<'_, '_, T> {
                 shares.push(denominator.sink_share);
             }
         }
+        let kept = dropout::factor(&self.block);
         for (row, to) in out.chunks_exact_mut(value_width.max(1)).enumerate() {
             let from = &mut self.out[row * self.width..][..value_width];
             if inverse[row] == T::Real::ZERO {
                 from.fill(T::Real::ZERO);
             }
             for o in from.iter_mut() {
-                *o = *o * inverse[row];
+                *o = *o * (inverse[row] * kept);
             }
             T::narrow(from, to);
         }

@@ -24,24 +24,32 @@
 #![allow(unsafe_code)] // the register tiles read and write through pointers, with the bounds checked before the loops
 
 mod adjust;
+mod backward;
 mod block;
 mod buffer;
+mod careful;
+mod dropout;
 mod exp;
+mod pair;
 mod part;
 mod product;
 mod rowwise;
 mod statistics;
 mod storage;
 mod sweep;
+mod table;
 #[cfg(test)]
 mod tests;
 
+pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows};
 pub use block::{Forward, Scratch};
+pub use dropout::Dropping;
 pub use exp::{exp2, tanh};
 pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
 pub use rowwise::{Rowwise, Run};
 pub use statistics::{MapSums, TopWeights, Wanted};
 pub use storage::Storage;
+pub use table::{Paged, Table};
 
 /// Keys to a tile. Tiles begin at multiples of it.
 pub const TILE_KEYS: usize = 256;

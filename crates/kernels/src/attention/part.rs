@@ -1,6 +1,8 @@
 //! What a block of query rows is made of.
 
+use super::dropout::Dropping;
 use super::storage::{Storage, widen_row};
+use super::table::Table;
 use crate::Element;
 use crate::View;
 use crate::simd::Real;
@@ -103,15 +105,17 @@ pub struct Part<'a, T> {
     pub alibi: Option<Alibi>,
     /// A logit in the denominator that has no value.
     pub sink: Option<f64>,
+    /// Which weights are dropped; all parts of a block have this, or none.
+    pub dropping: Option<Dropping>,
 }
 
 /// A block of query rows with the keys and values of their group.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a, T> {
     /// `(M, D)`.
-    pub keys: View<'a, T>,
+    pub keys: Table<'a, T>,
     /// `(M, E)`.
-    pub values: View<'a, T>,
+    pub values: Table<'a, T>,
     /// The rows, head by head.
     pub parts: &'a [Part<'a, T>],
     /// For each row the keys that causal, window and lengths leave it.
@@ -193,9 +197,10 @@ fn hide_where_false<A: Real>(mask: &View<'_, bool>, row: usize, first: usize, to
     }
     if stride == 1 {
         // Both sides are computed and one is taken, which the compiler can do in vectors.
-        for (x, &keep) in to.iter_mut().zip(&data[start as usize..]) {
-            let old = *x;
-            *x = if keep { old } else { A::NEG_INFINITY };
+        let keep = &data[start as usize..][..to.len()];
+        for c in 0..to.len() {
+            let old = to[c];
+            to[c] = if keep[c] { old } else { A::NEG_INFINITY };
         }
     } else {
         for (c, x) in to.iter_mut().enumerate() {

@@ -5,11 +5,16 @@
 //! ```text
 //! scores: s[panel][key][lane] = Σ_i k[key][i] · qt[panel][i][lane]     R keys broadcast × C panels of queries
 //! values: o[row][column]     += Σ_key a[panel][key][lane] · v[key][column]   R rows broadcast × C vectors of columns
+//! grads:  o[key][column]     += Σ_row a[panel][key][lane] · v[row][column]   the same, with other steps through a
 //! ```
 //!
 //! Keys and values are read as they lie. R·C sums stay in registers for the whole inner loop: 8 × 2 of thirty-two
 //! registers; of sixteen 6 × 2 for scores, which leaves room for two vectors and two broadcasts (4 × 3 would not, and a sum
 //! that is spilled waits for memory in every step), and 4 × 2 for values, whose rows must divide a panel.
+//!
+//! The loops over registers count, they do not iterate: an adaptor such as `zip` is a function of its own, and where a
+//! build does not inline it (incremental, or without link-time optimisation) the sums' addresses escape and every step
+//! goes through memory.
 
 use super::storage::Rows;
 use crate::simd::{Float, Real, Registers};
@@ -57,8 +62,9 @@ impl<A: Real> Scores<'_, A> {
         while j < self.last {
             // Past the end the last key stands in; what comes of it is never looked at.
             let mut keys = [self.keys.row(j); R];
-            for (r, key) in keys.iter_mut().enumerate() {
-                *key = self.keys.row((j + r).min(self.last - 1));
+            for r in 0..R {
+                let key = if j + r < self.last { j + r } else { self.last - 1 };
+                keys[r] = self.keys.row(key);
             }
             self.tile(isa, panel, j, keys, [(); C]);
             j += R;
@@ -77,8 +83,8 @@ impl<A: Real> Scores<'_, A> {
     ) {
         let (lanes, width) = (S::LANES, self.width);
         let mut pointers = [keys[0].as_ptr(); R];
-        for (pointer, key) in pointers.iter_mut().zip(keys) {
-            *pointer = key[..width].as_ptr();
+        for r in 0..R {
+            pointers[r] = keys[r][..width].as_ptr();
         }
         let mut sums = [[isa.splat(A::ZERO); C]; R];
         // SAFETY: `run` has checked that the queries hold `panel + C` panels of `width` vectors and that the scores
@@ -87,31 +93,33 @@ impl<A: Real> Scores<'_, A> {
             let queries = self.queries.as_ptr().add(panel * width * lanes);
             for i in 0..width {
                 let mut q = [isa.splat(A::ZERO); C];
-                for (c, q) in q.iter_mut().enumerate() {
-                    *q = isa.load_at(queries.add((c * width + i) * lanes));
+                for c in 0..C {
+                    q[c] = isa.load_at(queries.add((c * width + i) * lanes));
                 }
-                for (sums, &key) in sums.iter_mut().zip(&pointers) {
-                    let k = isa.splat(*key.add(i));
-                    for (sum, &q) in sums.iter_mut().zip(&q) {
-                        *sum = isa.mul_add(k, q, *sum);
+                for r in 0..R {
+                    let k = isa.splat(*pointers[r].add(i));
+                    for c in 0..C {
+                        sums[r][c] = isa.mul_add(k, q[c], sums[r][c]);
                     }
                 }
             }
             let to = self.to.data.as_mut_ptr().add(panel * self.to.stride + j * lanes);
-            for (r, sums) in sums.iter().enumerate() {
-                for (c, &sum) in sums.iter().enumerate() {
-                    isa.store_at(sum, to.add(c * self.to.stride + r * lanes));
+            for r in 0..R {
+                for c in 0..C {
+                    isa.store_at(sums[r][c], to.add(c * self.to.stride + r * lanes));
                 }
             }
         }
     }
 }
 
-/// `o = o·alpha + a·V` for a run of keys and a few rows of one panel.
+/// `o = o·alpha + a·V` for a run of keys and a few rows of one panel; and, with other steps through the weights, the
+/// same product over the rows of several panels for a few keys, which the gradients of keys and values are.
 pub(super) struct Values<'a, A> {
-    /// `(keys, LANES)`, from the first key of the run; the rows' lanes begin at `lane`.
+    /// From the first weight of the first output row on.
     pub(super) weights: &'a [A],
-    pub(super) lane: usize,
+    /// How the weights lie.
+    pub(super) steps: Steps,
     /// The columns that are added to, one or two vectors of them.
     pub(super) rows: Rows<'a, A>,
     pub(super) first: usize,
@@ -123,6 +131,30 @@ pub(super) struct Values<'a, A> {
     pub(super) width: usize,
     /// The first column of `out`.
     pub(super) column: usize,
+}
+
+/// How far apart weights are: those of output row `r` and value row `i` at `r·row + i/inner·outer + i%inner·step`.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) row: usize,
+    pub(super) step: usize,
+    /// How many value rows are one `step` apart before an `outer` one follows; divides their number.
+    pub(super) inner: usize,
+    pub(super) outer: usize,
+}
+
+impl Steps {
+    /// `(keys, LANES)`: output rows are lanes, value rows are keys.
+    #[inline(always)]
+    pub(super) fn along_keys(lanes: usize, keys: usize) -> Steps {
+        Steps { row: 1, step: lanes, inner: keys.max(1), outer: 0 }
+    }
+
+    /// `(panels, keys, LANES)`, panels `stride` apart: output rows are keys, value rows are lanes.
+    #[inline(always)]
+    pub(super) fn along_rows(lanes: usize, stride: usize) -> Steps {
+        Steps { row: lanes, step: 1, inner: lanes, outer: stride }
+    }
 }
 
 /// How many rows of a panel one call of [`Values::run`] takes: a divisor of LANES.
@@ -156,33 +188,38 @@ impl<A: Real> Values<'_, A> {
         let values = self.rows.row(self.first)[..C * lanes].as_ptr();
         let _ = &self.rows.row(self.last - 1)[..C * lanes];
         let stride = self.rows.stride();
-        assert!(self.lane + R <= lanes && self.weights.len() >= count * lanes && self.alpha.len() >= R);
+        let Steps { row, step, inner, outer } = self.steps;
+        assert!(count % inner == 0 && self.alpha.len() >= R);
+        let rounds = count / inner;
+        assert!(self.weights.len() > (R - 1) * row + (rounds - 1) * outer + (inner - 1) * step);
         assert!(self.column + C * lanes <= self.width && self.out.len() >= R * self.width);
         let mut sums = [[isa.splat(A::ZERO); C]; R];
         // SAFETY: all that is read and written has been checked above; `values` walks from the first to the last row
         // and one step further, which is not read.
         unsafe {
-            let weights = self.weights.as_ptr().add(self.lane);
             let mut values = values;
-            for key in 0..count {
-                let mut v = [isa.splat(A::ZERO); C];
-                for (c, v) in v.iter_mut().enumerate() {
-                    *v = isa.load_at(values.add(c * lanes));
-                }
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    let a = isa.splat(*weights.add(key * lanes + r));
-                    for (sum, &v) in sums.iter_mut().zip(&v) {
-                        *sum = isa.mul_add(a, v, *sum);
+            for round in 0..rounds {
+                let weights = self.weights.as_ptr().add(round * outer);
+                for i in 0..inner {
+                    let mut v = [isa.splat(A::ZERO); C];
+                    for c in 0..C {
+                        v[c] = isa.load_at(values.add(c * lanes));
                     }
+                    for r in 0..R {
+                        let a = isa.splat(*weights.add(i * step + r * row));
+                        for c in 0..C {
+                            sums[r][c] = isa.mul_add(a, v[c], sums[r][c]);
+                        }
+                    }
+                    values = values.wrapping_offset(stride);
                 }
-                values = values.wrapping_offset(stride);
             }
-            for (r, sums) in sums.iter().enumerate() {
+            for r in 0..R {
                 let alpha = isa.splat(self.alpha[r]);
                 let out = self.out.as_mut_ptr().add(r * self.width + self.column);
-                for (c, &sum) in sums.iter().enumerate() {
+                for c in 0..C {
                     let old = isa.load_at(out.add(c * lanes));
-                    isa.store_at(isa.mul_add(old, alpha, sum), out.add(c * lanes));
+                    isa.store_at(isa.mul_add(old, alpha, sums[r][c]), out.add(c * lanes));
                 }
             }
         }

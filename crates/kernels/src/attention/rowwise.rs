@@ -11,6 +11,7 @@
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::block::{Denominator, Scratch};
+use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
 use super::storage::{Rows, Storage, widen_row};
@@ -50,19 +51,19 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) -> Run<T::Real> {
         let Rowwise { block, keys, scratch } = self;
-        let (rows, depth, width) = (block.spans.len(), block.keys.dims()[1], block.values.dims()[1]);
+        let (rows, depth, width) = (block.spans.len(), block.keys.width(), block.values.width());
         let mut run = Run {
             out: vec![T::Real::ZERO; rows * width],
             max: vec![T::Real::NEG_INFINITY; rows],
             sum: vec![T::Real::ZERO; rows],
         };
-        let factor = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
+        let scale = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
         let queries = scratch.queries.reserve(rows * depth);
         for (row, to) in queries.chunks_exact_mut(depth).enumerate() {
             let (part, query) = block.query(row);
             widen_row(&part.queries, query, 0, to);
             for x in to {
-                *x = *x * factor;
+                *x = *x * scale;
             }
         }
         let scores = scratch.scores.reserve(rows * CHUNK);
@@ -71,7 +72,8 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
         let mut start = seen.start;
         while start < seen.end {
-            let count = CHUNK.min(seen.end - start);
+            // Chunks end at multiples of their size, so that none straddles two pages of a cache.
+            let count = (CHUNK - start % CHUNK).min(seen.end - start);
             let chunk = Rows::of(&block.keys, [start, start + count], depth, packed);
             for (query, scores) in queries.chunks_exact(depth).zip(scores.chunks_exact_mut(CHUNK)) {
                 products(isa, query, chunk, &mut scores[..count]);
@@ -85,6 +87,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 let out = &mut run.out[row * width..][..width];
                 let sums = [&mut run.max[row], &mut run.sum[row]];
                 if weigh(isa, scores, sums, out) {
+                    drop_out(&block, row, start, &mut scores[..count]);
                     add_values(isa, &scores[..count], values, out);
                 }
             }
@@ -100,14 +103,16 @@ fn products<A: Real, S: Float<A>>(isa: S, query: &[A], keys: Rows<'_, A>, scores
     let (lanes, whole) = (S::LANES, query.len() - query.len() % S::LANES);
     for (group, scores) in scores.chunks_mut(lanes).enumerate() {
         let mut sums = isa.square(isa.splat(A::ZERO));
-        for (i, sum) in sums.as_mut().iter_mut().enumerate().take(scores.len()) {
+        for i in 0..scores.len() {
             let key = keys.row(group * lanes + i);
-            for (k, q) in key.chunks_exact(lanes).zip(query.chunks_exact(lanes)) {
-                *sum = isa.mul_add(isa.load(k), isa.load(q), *sum);
+            let mut sum = isa.splat(A::ZERO);
+            for c in (0..whole).step_by(lanes) {
+                sum = isa.mul_add(isa.load(&key[c..]), isa.load(&query[c..]), sum);
             }
             if whole < query.len() {
-                *sum = isa.mul_add(isa.load_first(&key[whole..]), isa.load_first(&query[whole..]), *sum);
+                sum = isa.mul_add(isa.load_first(&key[whole..]), isa.load_first(&query[whole..]), sum);
             }
+            sums.as_mut()[i] = sum;
         }
         let sums = isa.transpose(sums);
         let mut total = isa.splat(A::ZERO);
@@ -182,6 +187,20 @@ fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2]
     true
 }
 
+/// The weights that dropout takes become 0; what is hidden stays so.
+#[inline(always)]
+fn drop_out<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, weights: &mut [T::Real]) {
+    let (part, query) = block.query(row);
+    let Some(dropping) = part.dropping else { return };
+    let row = dropping.row(query);
+    for i in 0..weights.len() {
+        let hidden = weights[i] < T::Real::ZERO;
+        if !hidden && dropping.drops(row, first + i) {
+            weights[i] = T::Real::ZERO;
+        }
+    }
+}
+
 /// `o += Σ a[key]·v[key]`, four vectors of columns at a time, without the hidden keys.
 #[inline(always)]
 fn add_values<A: Real, S: Float<A>>(isa: S, weights: &[A], values: Rows<'_, A>, out: &mut [A]) {
@@ -196,8 +215,8 @@ fn add_values<A: Real, S: Float<A>>(isa: S, weights: &[A], values: Rows<'_, A>, 
                 }
                 let weight = isa.splat(weight);
                 let value = &values.row(key)[columns.clone()];
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = isa.mul_add(weight, isa.load(&value[i * S::LANES..]), *sum);
+                for i in 0..4 {
+                    sums[i] = isa.mul_add(weight, isa.load(&value[i * S::LANES..]), sums[i]);
                 }
             }
         } else {
@@ -206,13 +225,14 @@ fn add_values<A: Real, S: Float<A>>(isa: S, weights: &[A], values: Rows<'_, A>, 
                     continue;
                 }
                 let weight = isa.splat(weight);
-                for (sum, v) in sums.iter_mut().zip(values.row(key)[columns.clone()].chunks(S::LANES)) {
-                    *sum = isa.mul_add(weight, isa.load_first(v), *sum);
+                let value = &values.row(key)[columns.start..columns.end];
+                for i in 0..value.len().div_ceil(S::LANES) {
+                    sums[i] = isa.mul_add(weight, isa.load_first(&value[i * S::LANES..]), sums[i]);
                 }
             }
         }
-        for (&sum, out) in sums.iter().zip(out.chunks_mut(S::LANES)) {
-            isa.store_first(isa.add(sum, isa.load_first(out)), out);
+        for (i, out) in out.chunks_mut(S::LANES).enumerate() {
+            isa.store_first(isa.add(sums[i], isa.load_first(out)), out);
         }
     }
 }
@@ -238,12 +258,12 @@ impl<A: Real> Run<A> {
 
     /// Divides by the denominators: the outputs of all rows into `out`, the log-sum-exps into `lse`.
     pub fn finish<T: Storage<Real = A>>(mut self, block: &Block<'_, T>, out: &mut [T], lse: &mut [f64]) {
-        let width = block.values.dims()[1];
+        let width = block.values.width();
         for (row, lse) in lse.iter_mut().enumerate() {
             let sink = block.query(row).0.sink;
             let denominator = Denominator::new(self.max[row].to_f64(), self.sum[row].to_f64(), sink);
             *lse = denominator.lse;
-            let inverse = A::from_f64(denominator.inverse);
+            let inverse = A::from_f64(denominator.inverse) * factor(block);
             let from = &mut self.out[row * width..][..width];
             for o in from.iter_mut() {
                 *o = *o * inverse;

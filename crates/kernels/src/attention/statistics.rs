@@ -140,8 +140,8 @@ impl<T: Storage> Weights<'_, '_, T> {
             line.fill(T::Real::ZERO);
             let mut last = isa.splat(T::Real::ZERO);
             for (start, weights) in self.panel(lanes, first / lanes) {
-                for (key, a) in (start..).zip(weights.chunks_exact(lanes)) {
-                    let a = isa.load(a);
+                for i in 0..weights.len() / lanes {
+                    let (key, a) = (start + i, isa.load(&weights[i * lanes..]));
                     if !isa.any_greater(a, last) {
                         continue;
                     }
@@ -170,7 +170,7 @@ impl<T: Storage> Weights<'_, '_, T> {
 
     #[inline(always)]
     fn map<S: Float<T::Real>>(&self, isa: S, map: &mut MapSums<'_>) {
-        let (rows, lanes, keys) = (self.block.spans.len(), S::LANES, self.block.keys.dims()[0]);
+        let (rows, lanes, keys) = (self.block.spans.len(), S::LANES, self.block.keys.rows());
         let mut line = vec![T::Real::ZERO; 2 * lanes];
         for first in (0..rows).step_by(lanes) {
             let own = first..(first + lanes).min(rows);
@@ -229,7 +229,7 @@ impl<T: Storage> Weights<'_, '_, T> {
 
     /// Rows with an inverse of NaN give NaN to the keys they see, and are set to 0, so that they disturb no other.
     fn clear_lost(&mut self, lanes: usize, received: &mut [f64]) {
-        let keys = self.block.keys.dims()[0];
+        let keys = self.block.keys.rows();
         for row in 0..self.inverse.len() {
             if !self.inverse[row].to_f64().is_nan() {
                 continue;
@@ -257,7 +257,7 @@ impl<T: Storage> Weights<'_, '_, T> {
     /// Each key's weights over the rows of each part: products with the inverses, LANES keys at a time, transposed.
     #[inline(always)]
     fn received<S: Float<T::Real>>(&self, isa: S, received: &mut [f64]) {
-        let (lanes, keys) = (S::LANES, self.block.keys.dims()[0]);
+        let (lanes, keys) = (S::LANES, self.block.keys.rows());
         let panels = self.inverse.len() / lanes;
         let mut factors = vec![T::Real::ZERO; self.inverse.len()];
         let mut line = vec![T::Real::ZERO; lanes];
@@ -273,9 +273,10 @@ impl<T: Storage> Weights<'_, '_, T> {
                     for panel in touched.clone() {
                         let factor = isa.load(&factors[panel * lanes..]);
                         let at = panel * self.stride + slot * self.slot + first * lanes;
-                        let weights = self.scores[at..][..count * lanes].chunks_exact(lanes);
-                        for (sum, a) in square.as_mut().iter_mut().zip(weights) {
-                            *sum = isa.mul_add(isa.load(a), factor, *sum);
+                        let weights = &self.scores[at..][..count * lanes];
+                        for key in 0..count {
+                            let a = isa.load(&weights[key * lanes..]);
+                            square.as_mut()[key] = isa.mul_add(a, factor, square.as_ref()[key]);
                         }
                     }
                     let square = isa.transpose(square);

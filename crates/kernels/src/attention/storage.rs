@@ -1,5 +1,6 @@
 //! From how numbers lie in memory to what sums are formed in, and back.
 
+use super::table::Table;
 use crate::simd::Real;
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
@@ -78,20 +79,23 @@ impl Storage for bf16 {
     // Both directions are integer arithmetic without a branch, which the compiler turns into vectors.
     #[inline(always)]
     fn widen(from: &[bf16], to: &mut [f32]) {
-        for (x, to) in from.iter().zip(to) {
-            *to = x.widen_one();
+        let to = &mut to[..from.len()];
+        for i in 0..from.len() {
+            to[i] = from[i].widen_one();
         }
     }
 
     #[inline(always)]
     fn narrow(from: &[f32], to: &mut [bf16]) {
-        for (x, to) in from.iter().zip(to) {
+        let to = &mut to[..from.len()];
+        for i in 0..from.len() {
+            let x = from[i];
             let bits = x.to_bits();
             // Half of the last place that stays, less one where that place is even: ties go to even.
             let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
             // Rounding must not turn a NaN into an infinity.
             let bits = if x.is_nan() { bits | 0x0040_0000 } else { rounded };
-            *to = bf16::from_bits((bits >> 16) as u16);
+            to[i] = bf16::from_bits((bits >> 16) as u16);
         }
     }
 
@@ -157,22 +161,18 @@ impl<'a, A: Real> Rows<'a, A> {
     /// own, and otherwise widened into `packed`, rows of `width` with zeros at their end.
     #[inline(always)]
     pub(super) fn of<T: Storage<Real = A>>(
-        from: &View<'a, T>,
+        from: &Table<'a, T>,
         [first, last]: [usize; 2],
         width: usize,
         packed: &'a mut [A],
     ) -> Self {
-        let own = from.dims()[1];
-        let (data, start) = from.memory();
-        let (stride, step) = (from.strides()[0], from.strides()[1]);
-        if let (Some(data), true) = (T::as_reals(data), own == width && (step == 1 || own == 1)) {
-            return Rows { data, start: start as isize + first as isize * stride, stride, width };
+        if from.width() == width
+            && let Some((data, start, stride)) = from.memory([first, last])
+            && let Some(data) = T::as_reals(data)
+        {
+            return Rows { data, start, stride, width };
         }
-        for (row, to) in packed[..(last - first) * width].chunks_exact_mut(width.max(1)).enumerate() {
-            let (numbers, rest) = to.split_at_mut(own);
-            widen_row(from, first + row, 0, numbers);
-            rest.fill(A::ZERO);
-        }
+        from.widen_rows([first, last], width, packed);
         Rows { data: packed, start: 0, stride: width as isize, width }
     }
 
@@ -180,6 +180,13 @@ impl<'a, A: Real> Rows<'a, A> {
     #[inline(always)]
     pub(super) fn gapless(data: &'a [A], width: usize) -> Self {
         Rows { data, start: 0, stride: width as isize, width }
+    }
+
+    /// Rows of `width` numbers that begin `stride` apart in `data`.
+    #[inline(always)]
+    pub(super) fn spaced(data: &'a [A], stride: usize, width: usize) -> Self {
+        assert!(width <= stride);
+        Rows { data, start: 0, stride: stride as isize, width }
     }
 
     /// The columns from `first` on, `width` of them.

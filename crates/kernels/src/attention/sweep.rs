@@ -11,8 +11,8 @@ pub(super) fn maximum<A: Real, S: Float<A>>(isa: S, max: S::Vector, scores: &[A]
     let mut four = [max; 4];
     let mut fours = scores.chunks_exact(4 * S::LANES);
     for s in &mut fours {
-        for (i, max) in four.iter_mut().enumerate() {
-            *max = isa.max(*max, isa.load(&s[i * S::LANES..]));
+        for i in 0..4 {
+            four[i] = isa.max(four[i], isa.load(&s[i * S::LANES..]));
         }
     }
     for s in fours.remainder().chunks_exact(S::LANES) {

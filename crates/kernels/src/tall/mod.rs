@@ -5,9 +5,11 @@
 //! algorithm is written once.
 //!
 //! ```text
-//!  RowSource ──block──► pack.rs ──► panels of LANES columns ──► gram.rs          Gram matrix of [X − c, Y − c, 1]
+//!  RowSource ──block──► pack.rs ──► panels of eight columns ──► gram.rs, outer.rs   Gram matrix of [X − c, Y − c, 1]
 //!                              └──► columns ──────────────────► householder.rs   R factor of [1, X − c, Y − c]
 //!            ──block──────────────► columns ──────────────────► residual.rs      y − Xw and Xᵀ(y − Xw), compensated
+//!            ──block──────────────► rows ─────────────────────► biased.rs        the same where the sums are bounded
+//!                              └──► panels, reweighted ───────► reweighted.rs    the Gram matrix of a Newton step
 //!            ──block──────────────► product.rs                                   Xw, Xᵀv
 //! ```
 //!
@@ -16,11 +18,15 @@
 
 #![allow(unsafe_code)] // the innermost loops read packed tiles through pointers
 
+mod aligned;
+mod biased;
 mod gram;
 mod householder;
+mod outer;
 mod pack;
 mod product;
 mod residual;
+mod reweighted;
 mod source;
 mod tree;
 mod twofold;
@@ -28,10 +34,12 @@ mod twofold;
 #[cfg(test)]
 mod tests;
 
+pub use biased::{Bounds, residual_and_gradient_within};
 pub use gram::gram;
 pub use householder::{Triangle, triangle};
 pub use product::{multiply, transpose_multiply};
 pub use residual::{Compensated, residual_and_gradient, residuals};
+pub use reweighted::{Reweighted, Scored, reweighted_gram};
 pub use source::{Block, Layout, NoColumns, RowSource};
 pub use twofold::Twofold;
 
@@ -65,4 +73,17 @@ impl Tall<'_> {
         assert_eq!(self.shift.len() + 1, self.width(), "one shift a column");
         assert!(self.weights.is_none_or(|w| w.len() == self.rows()), "one weight a row");
     }
+}
+
+/// Asks for the cache line at `at` to be brought into the second cache (the first one is full of tiles). It may be any address: nothing is read, and nothing happens where there is no memory.
+#[inline(always)]
+fn prefetch(at: *const f64) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: every x86_64 has the instruction, and it never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }

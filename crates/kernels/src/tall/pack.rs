@@ -1,19 +1,19 @@
 //! Blocks of rows into the two shapes the kernels compute with.
 //!
 //! ```text
-//!  panels   W = LANES columns side by side, rows one after another    out[p·W·stride + k·W + lane]    for outer products
-//!  columns  one column after another                                  out[j·stride + k]               for dot products
+//!  panels   eight columns side by side, rows one after another    out[p·8·stride + k·8 + lane]    for outer products
+//!  columns  one column after another                              out[j·stride + k]               for dot products
 //! ```
 //!
 //! Both subtract the shift and multiply row `k` by `roots[k]` (the square root of its weight) on the way, so a
-//! weighted, centred table costs no pass of its own.
+//! weighted, centred table costs no pass of its own. A row of a panel is one cache line. Row-major memory is read strictly
+//! forward, a whole row at a time: only then does the machine fetch ahead.
 
-use super::{Block, Layout};
+use super::{Block, Layout, prefetch};
 use crate::simd::Lanes;
-use std::ops::Range;
 
-/// Rows of row-major memory that go through all panels before the next ones.
-const ROWS_AT_ONCE: usize = 16;
+/// Columns to a panel.
+pub(super) const PANEL: usize = 8;
 
 /// What is packed: `t` rows of [X, Y, 1], shifted and weighted.
 #[derive(Clone, Copy)]
@@ -32,106 +32,161 @@ impl Rows<'_> {
         self.roots.map_or(1.0, |roots| roots[k])
     }
 
-    /// Column `column ≥ d` into one lane of a panel: a shifted target, or the ones.
+    /// Column `column ≥ d` into one lane of its panel: a shifted target, or the ones.
     #[inline(always)]
-    fn extra_lane(&self, column: usize, lane: usize, lanes: usize, out: &mut [f64]) {
-        let target = column - self.x.cols();
-        let rows = out.chunks_exact_mut(lanes).take(self.x.rows());
+    fn extra_column(&self, column: usize, stride: usize, out: &mut [f64]) {
+        let (target, t) = (column - self.x.cols(), self.x.rows());
+        let lane = column % PANEL;
+        let (rows, _) = out[(column / PANEL) * stride * PANEL..][..t * PANEL].as_chunks_mut::<PANEL>();
         if target >= self.y.cols() {
-            rows.for_each(|row| row[lane] = 1.0);
-        } else {
+            for row in rows.iter_mut() {
+                row[lane] = 1.0;
+            }
+        } else if t > 0 {
             let (first, step) = match self.y.layout() {
                 Layout::Rows { stride } => (target, stride.max(1)),
                 Layout::Columns { stride } => (target * stride, 1),
             };
-            let (values, shift) = (self.y.data()[first..].iter().step_by(step), self.shift[column]);
-            rows.zip(values).for_each(|(row, y)| row[lane] = y - shift);
+            let (values, shift) = (&self.y.data()[first..], self.shift[column]);
+            if step == 1 {
+                rows.iter_mut().zip(values).for_each(|(row, y)| row[lane] = y - shift);
+            } else {
+                rows.iter_mut().zip(values.iter().step_by(step)).for_each(|(row, y)| row[lane] = y - shift);
+            }
         }
         if let Some(roots) = self.roots {
-            out.chunks_exact_mut(lanes).zip(roots).for_each(|(row, root)| row[lane] *= root);
+            rows.iter_mut().zip(roots).for_each(|(row, root)| row[lane] *= root);
         }
     }
 }
 
-/// Panels `panels` of [X, Y, 1] into `out`, which starts at the first of them; `stride` rows to a panel.
+/// All panels of [X, Y, 1] into `out`; `stride` rows to a panel.
 ///
-/// Lanes beyond the last column are not written: they must be zero already.
+/// Lanes beyond the last column must be zero already, and stay so.
 #[inline(always)]
-pub(super) fn panels<S: Lanes<f64>>(
+pub(super) fn panels<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, stride: usize, out: &mut [f64]) {
+    let (d, t) = (rows.x.cols(), rows.x.rows());
+    let width = d + rows.y.cols() + 1;
+    assert!(t <= stride && width.div_ceil(PANEL) * stride * PANEL <= out.len() && d <= rows.shift.len());
+    assert!(rows.roots.is_none_or(|roots| roots.len() == t));
+    match (rows.x.layout(), rows.roots) {
+        (Layout::Rows { stride: from }, None) => panels_of_rows::<S, false>(isa, rows, from, stride, out),
+        (Layout::Rows { stride: from }, Some(_)) => panels_of_rows::<S, true>(isa, rows, from, stride, out),
+        (Layout::Columns { stride: from }, _) => {
+            for first in (0..d).step_by(S::LANES) {
+                panel_of_columns(isa, rows, from, first, &mut out[(first / PANEL) * stride * PANEL..]);
+            }
+        }
+    }
+    (d..width).for_each(|column| rows.extra_column(column, stride, out));
+}
+
+/// Row-major memory, `from` numbers from one row to the next: each row gives a vector or two to each panel.
+#[inline(always)]
+fn panels_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
     isa: S,
     rows: &Rows<'_>,
-    panels: Range<usize>,
+    from: usize,
     stride: usize,
     out: &mut [f64],
 ) {
     let (w, d) = (S::LANES, rows.x.cols());
-    let width = d + rows.y.cols() + 1;
-    if let Layout::Rows { .. } = rows.x.layout() {
-        // A few rows at a time through all panels: their cache lines are shared by neighbouring panels.
-        for start in (0..rows.x.rows()).step_by(ROWS_AT_ONCE) {
-            let some = start..rows.x.rows().min(start + ROWS_AT_ONCE);
-            for p in panels.start..panels.end.min(d.div_ceil(w)) {
-                let out = &mut out[(p - panels.start) * stride * w..][..stride * w];
-                if (p + 1) * w <= d {
-                    panel_of_rows::<S, true>(isa, rows, p * w, some.clone(), out);
-                } else {
-                    panel_of_rows::<S, false>(isa, rows, p * w, some.clone(), out);
+    let (panels, left) = (d / PANEL, d % PANEL);
+    let (shift, last_shift) = (rows.shift.as_ptr(), &rows.shift[d - left..d]);
+    for k in 0..rows.x.rows() {
+        let row = &rows.x.data()[k * from..][..d];
+        let (whole, last) = row.split_at(d - left);
+        let root = isa.splat(rows.root(k));
+        let weigh = |x| if WEIGHTED { isa.mul(x, root) } else { x };
+        let (mut from, mut shift) = (whole.as_ptr(), shift);
+        let mut to = out[k * PANEL..].as_mut_ptr();
+        for _ in 0..panels {
+            for v in (0..PANEL).step_by(w) {
+                // SAFETY: the row and the shift hold PANEL numbers for each of the panels; row k < t ≤ stride of each panel lies
+                // inside `out`: asserted by the caller.
+                unsafe {
+                    let x = isa.sub(isa.load_at(from.add(v)), isa.load_at(shift.add(v)));
+                    isa.store_at(weigh(x), to.add(v));
                 }
+            }
+            from = from.wrapping_add(PANEL);
+            shift = shift.wrapping_add(PANEL);
+            to = to.wrapping_add(stride * PANEL);
+        }
+        if left > 0 {
+            let to = &mut out[panels * stride * PANEL + k * PANEL..][..PANEL];
+            let parts = last.chunks(w).zip(last_shift.chunks(w)).zip(to.chunks_exact_mut(w));
+            for ((x, shift), to) in parts {
+                let x = if x.len() == w {
+                    isa.sub(isa.load(x), isa.load(shift))
+                } else {
+                    isa.sub(isa.load_first(x), isa.load_first(shift))
+                };
+                isa.store(weigh(x), to);
             }
         }
     }
-    for p in panels.clone() {
-        let out = &mut out[(p - panels.start) * stride * w..][..stride * w];
-        let first = p * w;
-        if first < d
-            && let Layout::Columns { .. } = rows.x.layout()
-        {
-            panel_of_columns(isa, rows, first, w.min(d - first), out);
-        }
-        for column in first.max(d)..width.min(first + w) {
-            rows.extra_lane(column, column - first, w, out);
-        }
-    }
 }
 
-/// Columns `first ..` of some rows of row-major memory: each row gives one vector.
+/// Columns `first .. first + LANES`, or what is left of them, of column-major memory: squares of LANES rows, transposed. Their
+/// panel starts at `out`.
 #[inline(always)]
-fn panel_of_rows<S: Lanes<f64>, const FULL: bool>(
-    isa: S,
-    rows: &Rows<'_>,
-    first: usize,
-    some: Range<usize>,
-    out: &mut [f64],
-) {
-    let Layout::Rows { stride } = rows.x.layout() else { return };
-    let (data, d) = (rows.x.data(), rows.x.cols());
-    let count = S::LANES.min(d - first);
-    let shift = isa.load_first(&rows.shift[first..first + count]);
-    let out = &mut out[some.start * S::LANES..some.end * S::LANES];
-    for (k, to) in some.zip(out.chunks_exact_mut(S::LANES)) {
-        let from = &data[k * stride + first..][..count];
-        let v = isa.sub(if FULL { isa.load(from) } else { isa.load_first(from) }, shift);
-        isa.store(if rows.roots.is_some() { isa.mul(v, isa.splat(rows.root(k))) } else { v }, to);
-    }
-}
-
-/// Columns `first .. first + count` of column-major memory: squares of LANES rows, transposed.
-#[inline(always)]
-fn panel_of_columns<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, first: usize, count: usize, out: &mut [f64]) {
-    let Layout::Columns { stride } = rows.x.layout() else { return };
+fn panel_of_columns<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, from: usize, first: usize, out: &mut [f64]) {
     let (data, t, w) = (rows.x.data(), rows.x.rows(), S::LANES);
-    for k in (0..t).step_by(w) {
-        let height = w.min(t - k);
+    let count = w.min(rows.x.cols() - first);
+    let whole = if count == w { t - t % w } else { 0 };
+    let shifts = isa.load_first(&rows.shift[first..first + count]);
+    let data_at = data[first * from..].as_ptr();
+    assert!(whole == 0 || (first + w - 1) * from + t <= data.len());
+    assert!(t * PANEL <= out.len());
+    for k in (0..whole).step_by(w) {
         let mut square = isa.square(isa.zero());
-        for (i, v) in square.as_mut().iter_mut().enumerate().take(count) {
-            let from = &data[(first + i) * stride + k..][..height];
-            let loaded = if height == w { isa.load(from) } else { isa.load_first(from) };
-            *v = isa.sub(loaded, isa.splat(rows.shift[first + i]));
+        for (i, v) in square.as_mut().iter_mut().enumerate() {
+            if k % PANEL == 0 {
+                // The same column of the next tile.
+                prefetch(data_at.wrapping_add(i * from + k + t));
+            }
+            // SAFETY: columns first .. first + LANES of t rows lie inside the block: asserted above.
+            *v = unsafe { isa.load_at(data_at.add(i * from + k)) };
         }
         let square = isa.transpose(square);
-        for (i, &v) in square.as_ref().iter().enumerate().take(height) {
+        for (i, &v) in square.as_ref().iter().enumerate() {
+            let v = isa.sub(v, shifts);
             let v = if rows.roots.is_some() { isa.mul(v, isa.splat(rows.root(k + i))) } else { v };
-            isa.store(v, &mut out[(k + i) * w..]);
+            // SAFETY: row k + i < t of the panel lies inside `out`: asserted above.
+            unsafe { isa.store_at(v, out[first % PANEL..].as_mut_ptr().add((k + i) * PANEL)) };
+        }
+    }
+    for k in whole..t {
+        for i in 0..count {
+            let x = data[(first + i) * from + k] - rows.shift[first + i];
+            out[k * PANEL + first % PANEL + i] = x * rows.root(k);
+        }
+    }
+}
+
+/// Column-major memory row by row, `stride` numbers apart, at least as many as there are columns rounded up to LANES. No shift, no
+/// weight.
+#[inline(always)]
+pub(super) fn rows<S: Lanes<f64>>(isa: S, x: &Block<'_>, stride: usize, out: &mut [f64]) {
+    let Layout::Columns { stride: from } = x.layout() else { return };
+    let (t, d, w) = (x.rows(), x.cols(), S::LANES);
+    for k in (0..t).step_by(w) {
+        let height = w.min(t - k);
+        for j in (0..d).step_by(w) {
+            let mut square = isa.square(isa.zero());
+            for (i, v) in square.as_mut().iter_mut().enumerate().take(w.min(d - j)) {
+                let column = &x.data()[(j + i) * from + k..][..height];
+                if k.is_multiple_of(PANEL) {
+                    // The same column of the next tile.
+                    prefetch(column.as_ptr().wrapping_add(t));
+                }
+                *v = if height == w { isa.load(column) } else { isa.load_first(column) };
+            }
+            let square = isa.transpose(square);
+            for (i, &v) in square.as_ref().iter().enumerate().take(height) {
+                isa.store(v, &mut out[(k + i) * stride + j..]);
+            }
         }
     }
 }

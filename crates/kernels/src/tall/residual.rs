@@ -46,12 +46,17 @@ pub(super) fn residual_and_gradient_on(isa: Isa, tall: &Tall<'_>, coefficients: 
         tall.rows(),
         tree::leaf_rows(tall.rows(), least),
         &|rows| dispatch(isa, Leaf { tall, coefficients, rows }),
-        &|mut a, b| {
-            a.gradient.iter_mut().zip(&b.gradient).for_each(|(a, b)| *a += *b);
-            a.squares.iter_mut().zip(&b.squares).for_each(|(a, b)| *a += b);
-            a
-        },
+        &|a, b| a.plus(&b),
     )
+}
+
+impl Compensated {
+    /// Of the rows of both.
+    pub(super) fn plus(mut self, other: &Self) -> Self {
+        self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += *b);
+        self.squares.iter_mut().zip(&other.squares).for_each(|(a, b)| *a += b);
+        self
+    }
 }
 
 /// `out[i] = y[i, target] − Σⱼ x[i, j] wⱼ − b`, rounded once; `coefficients` are that target's `d + 1`.
@@ -282,7 +287,7 @@ type Sliver<S> = [(<S as Lanes<f64>>::Vector, <S as Lanes<f64>>::Vector); SLIVER
 
 /// `a + b` exactly, as its rounded value and the rest (Knuth).
 #[inline(always)]
-fn two_sum<S: Lanes<f64>>(isa: S, a: S::Vector, b: S::Vector) -> (S::Vector, S::Vector) {
+pub(super) fn two_sum<S: Lanes<f64>>(isa: S, a: S::Vector, b: S::Vector) -> (S::Vector, S::Vector) {
     let sum = isa.add(a, b);
     let b_part = isa.sub(sum, a);
     (sum, isa.add(isa.sub(a, isa.sub(sum, b_part)), isa.sub(b, b_part)))

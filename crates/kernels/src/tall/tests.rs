@@ -1,10 +1,12 @@
 //! Every fast path against its plain definition, over one list of tables, on every instruction set of the machine.
 
+use super::biased::residual_and_gradient_within_on;
 use super::gram::gram_on;
 use super::householder::triangle_on;
 use super::product::{multiply_on, transpose_multiply_on};
 use super::residual::residual_and_gradient_on;
-use super::{NoColumns, RowSource, Tall, Triangle, Twofold, residuals};
+use super::reweighted::{Reweighted, Scored, reweighted_gram_on};
+use super::{Bounds, NoColumns, RowSource, Tall, Triangle, Twofold, residuals};
 use crate::simd::Isa;
 use crate::{Matrix, View};
 
@@ -199,6 +201,59 @@ fn residual_and_gradient_have_twice_the_precision() {
     });
 }
 
+/// Column norms, and room for any residual of the cases' coefficients.
+fn bounds(case: &Case) -> (Vec<f64>, Vec<f64>) {
+    let norm = |j: usize| (0..case.n).map(|i| case.x[(i, j)].powi(2)).sum::<f64>().sqrt();
+    (
+        (0..case.d).map(norm).collect(),
+        vec![1e3 * (1.0 + case.d as f64) * (1.0 + case.n as f64).sqrt(); case.t],
+    )
+}
+
+#[test]
+fn bounded_sums_have_twice_the_precision_too() {
+    each_way(|name, case, weighted, tall| {
+        if weighted {
+            return;
+        }
+        let high: Vec<f64> = (0..case.t * (case.d + 1)).map(|j| 0.3 - j as f64 / 11.0).collect();
+        let coefficients: Vec<Twofold> = high.iter().map(|&w| Twofold::from(w)).collect();
+        let expected = plain_gradient(case, weighted, &coefficients);
+        let (columns, residuals) = bounds(case);
+        let bounds = Bounds { columns: &columns, residuals: &residuals };
+        for isa in Isa::available() {
+            let Some(found) = residual_and_gradient_within_on(isa, tall, &high, bounds) else {
+                assert!(name.contains("column-major") && case.d > 32, "{name}, {isa}: no answer");
+                continue;
+            };
+            let other = residual_and_gradient_on(isa, tall, &coefficients);
+            for (f, e) in found.gradient.iter().zip(&expected) {
+                let error = (*f - *e).high.abs();
+                let scale = 1e-24 * (1.0 + case.n as f64) * (1.0 + case.d as f64).powi(2);
+                assert!(error <= scale, "{name}, {isa}: off by {error:.1e}");
+            }
+            for (f, e) in found.squares.iter().zip(&other.squares) {
+                assert!((f - e).abs() <= 1e-13 * e, "{name}, {isa}: {f} {e}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_residual_beyond_its_bound_gives_no_answer() {
+    let case = case(300, 9, 1);
+    let (x, y) = (case.x.view(), case.y.view());
+    let tall = Tall { x: &x, y: &y, weights: None, shift: &case.shift };
+    let (columns, _) = bounds(&case);
+    let w = vec![0.5; 10];
+    let within = |residual: f64| {
+        super::residual_and_gradient_within(&tall, &w, Bounds { columns: &columns, residuals: &[residual] })
+    };
+    let norm = within(1e6).unwrap().squares[0].sqrt();
+    assert!(within(1.01 * norm).is_some() && within(0.99 * norm).is_none());
+    assert!(within(1e200).is_none() && within(f64::NAN).is_none());
+}
+
 #[test]
 fn rounded_residuals_are_those_of_the_model() {
     let case = case(301, 9, 2);
@@ -222,12 +277,17 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
                 let (x, y) = (case.x.view(), case.y.view());
                 let tall = Tall { x: &x, y: &y, weights: Some(&case.weights), shift: &case.shift };
                 let coefficients = vec![Twofold::from(0.1); case.t * (case.d + 1)];
+                let unweighted = Tall { weights: None, ..tall };
+                let rounded = vec![0.1; case.t * (case.d + 1)];
+                let (columns, residuals) = bounds(&case);
+                let within = Bounds { columns: &columns, residuals: &residuals };
                 let mut fitted = vec![0.0; case.n];
                 super::multiply(&x, &vec![0.1; case.d], 0.0, &mut fitted);
                 (
                     super::gram(&tall),
                     super::triangle(&tall),
                     super::residual_and_gradient(&tall, &coefficients),
+                    super::residual_and_gradient_within(&unweighted, &rounded, within),
                     super::transpose_multiply(&x, &case.weights),
                     fitted,
                 )
@@ -248,6 +308,64 @@ fn a_table_without_targets_has_a_gram_matrix_of_its_own() {
     let expected = plain_gram(&plain_rows(&case, false));
     let found = super::gram(&tall);
     assert!(found.as_slice().iter().zip(expected.as_slice()).all(|(a, b)| (a - b).abs() < 1e-14));
+}
+
+/// Weights and targets that follow from scores in some way, and the sum of the scores.
+fn reweigh(scored: Scored<'_>) -> (usize, f64) {
+    let Scored { rows, scores, roots, targets } = scored;
+    for (k, &s) in scores.iter().enumerate() {
+        roots[k] = 1.0 / (1.0 + s * s);
+        targets[k] = (s - 1.0) * roots[k];
+    }
+    (rows.len(), scores.iter().sum())
+}
+
+#[test]
+fn a_reweighted_gram_matrix_is_that_of_the_weighted_rows() {
+    for case in cases() {
+        let w: Vec<f64> = (0..case.d).map(|j| 0.5 - j as f64 / 17.0).collect();
+        let score =
+            |i: usize| 0.25 + (0..case.d).map(|j| (case.x[(i, j)] - case.shift[j]) * w[j]).sum::<f64>();
+        for every in [1, 2] {
+            let taken: Vec<usize> = (0..case.n).filter(|i| (i / 128).is_multiple_of(every)).collect();
+            let rows = Matrix::from_fn(taken.len(), case.d + 2, |k, j| {
+                let (i, s) = (taken[k], score(taken[k]));
+                let value = match j {
+                    j if j < case.d => case.x[(i, j)] - case.shift[j],
+                    j if j == case.d => s - 1.0,
+                    _ => 1.0,
+                };
+                value / (1.0 + s * s)
+            });
+            let expected = plain_gram(&rows);
+            let total: f64 = taken.iter().map(|&i| score(i)).sum();
+            each_layout(&case.x, |layout, x| {
+                let problem = Reweighted { x, shift: &case.shift[..case.d], w: &w, offset: 0.25, every };
+                for isa in Isa::available() {
+                    let (found, said) =
+                        reweighted_gram_on(isa, &problem, &reweigh, &|a, b| (a.0 + b.0, a.1 + b.1));
+                    let name = format!("{} × {}, {layout}, {isa}, every {every}", case.n, case.d);
+                    let (count, sum) = said.unwrap_or((0, 0.0));
+                    assert!(
+                        count == taken.len() && (sum - total).abs() <= 1e-12 * (1.0 + total.abs()),
+                        "{name}: {sum} {total}"
+                    );
+                    for (f, e) in found.as_slice().iter().zip(expected.as_slice()) {
+                        assert!((f - e).abs() <= 1e-10 * (1.0 + case.n as f64), "{name}: {f} {e}");
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn quotients_of_twofold_numbers_multiply_back() {
+    let (a, b) = (Twofold::new(1.0 / 3.0, 1e-18), Twofold::new(-7.1, 3e-17));
+    let back = a / b * b - a;
+    assert!(back.high.abs() < 1e-31, "{back:?}");
+    let square = a * a - Twofold::product(1.0 / 3.0, 1.0 / 3.0);
+    assert!((square.high - 2e-18 / 3.0).abs() < 1e-31, "{square:?}");
 }
 
 #[test]

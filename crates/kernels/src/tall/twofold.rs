@@ -1,6 +1,6 @@
 //! Numbers of twice the precision: an unevaluated sum of two f64.
 
-use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 /// `high + low`, where `low` is at most half a unit in the last place of `high`: about 32 decimal digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -87,5 +87,30 @@ impl Mul<f64> for Twofold {
     fn mul(self, factor: f64) -> Twofold {
         let product = Twofold::product(self.high, factor);
         Twofold::new(product.high, self.low.mul_add(factor, product.low))
+    }
+}
+
+impl Mul for Twofold {
+    type Output = Twofold;
+
+    #[inline(always)]
+    fn mul(self, other: Twofold) -> Twofold {
+        let product = Twofold::product(self.high, other.high);
+        let rest = self.high.mul_add(other.low, self.low.mul_add(other.high, product.low));
+        Twofold::new(product.high, rest)
+    }
+}
+
+impl Div for Twofold {
+    type Output = Twofold;
+
+    /// A rounded quotient, and that of what it leaves, twice.
+    #[inline(always)]
+    fn div(self, by: Twofold) -> Twofold {
+        let first = self.high / by.high;
+        let left = self - by * first;
+        let second = left.high / by.high;
+        let left = left - by * second;
+        Twofold::new(first, second) + Twofold::from(left.high / by.high)
     }
 }

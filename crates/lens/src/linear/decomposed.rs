@@ -1,9 +1,9 @@
 //! A matrix as a product of simpler ones, with what the factors say.
 
-use super::finding::sorted;
 use super::{Finding, Severity, percent, short};
 use crate::Array;
 use crate::array::number;
+use crate::finding::sorted;
 use serde::Serialize;
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::LinearError;

@@ -1,8 +1,8 @@
 //! What a table of numbers is like.
 
-use super::finding::sorted;
 use super::{Finding, Severity, counted, percent, short};
 use crate::array::{number, numbers};
+use crate::finding::sorted;
 use serde::Serialize;
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::LinearError;

@@ -2,14 +2,14 @@
 //! findings that follow, as plain data.
 
 mod decomposed;
-mod finding;
+
 mod fitted;
 mod measured;
 mod projected;
 mod solved;
 
+pub use crate::finding::{Evidence, Finding, Severity};
 pub use decomposed::{Decomposed, Decomposition, Factor, PcaWay, Strength, decompose};
-pub use finding::{Finding, Severity};
 pub use fitted::{
     Coefficients, Computation, Encoded, FitFacts, Fitted, FittedDependency, FittedRank, Label, Measure,
     Term as FittedTerm, Tried, constrained, kernel, least_squares, logistic, ridge,

@@ -232,5 +232,5 @@ fn findings(solved: &Solved) -> Vec<Finding> {
         (Severity::Caution, "x solves a system that differs from the given one by more than rounding")
     };
     all.push(Finding::new(severity, verdict).certified(format!("backward error {}", short(worst))));
-    super::finding::sorted(all)
+    crate::finding::sorted(all)
 }

@@ -13,6 +13,7 @@
 //! input gives the same factors whatever method or number of threads made them.
 
 mod eigen;
+mod krylov;
 mod low_rank;
 mod pca;
 mod pivoted_qr;

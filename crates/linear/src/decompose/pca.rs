@@ -3,19 +3,22 @@
 //! Four ways to the same answer; [`PcaMethod::Auto`] chooses by shape.
 //!
 //! ```text
-//! Covariance   n ≫ p     one pass: C = Σ (x−μ)(x−μ)ᵀ (p × p), its eigenvectors
-//! Dual         p ≫ n     K = Xc Xcᵀ (n × n), its eigenvectors u; directions Xcᵀu / s
-//! Randomized   both large, few components: random projection with power iterations
+//! Covariance   p ≤ n     one pass: C = Σ (x−μ)(x−μ)ᵀ (p × p), its leading eigenvectors
+//! Dual         n < p     K = Xc Xcᵀ (n × n), its leading eigenvectors u; directions Xcᵀu / s
+//! Randomized   both large, few components: a Krylov space of random directions
 //! Exact        otherwise, and wherever small components matter: SVD of the triangular factor of Xc
 //! ```
 //!
 //! The first two square the singular values, which costs half the digits of small ones: where a component asked for
-//! is below 1e-6 of the largest they hand over to the exact method. The result says which method was used.
+//! is too small beside the largest they hand over to the exact method. The result says which method was used.
 
-use super::svd::{Sketch, check_count, randomized};
+use super::krylov::{Table, leading_directions};
+use super::svd::{Sketch, check_count};
 use super::{factored, fix_signs};
-use crate::check::{Argument, argument};
-use crate::dense::{self, Vectors, leading_columns, load, load_rows, multiply, r_factor_of_rows};
+use crate::check::{self, Argument, argument};
+use crate::dense::{
+    self, Inner, Vectors, column_sizes, leading_columns, load, load_rows, multiply, r_factor_of_rows,
+};
 use crate::{Extent, LinearError};
 use spanwise_kernels::tall::{NoColumns, Tall, gram};
 use spanwise_kernels::{Element, Matrix, View};
@@ -129,14 +132,16 @@ pub fn pca<T: Element>(x: View<'_, T>, options: PcaOptions) -> Result<Pca, Linea
     }
 }
 
-/// Which method suits the shape.
+/// Which method suits the shape: squares where the smaller side is small, a projection where a few components of
+/// something large are asked for.
 fn by_shape(n: usize, p: usize, k: usize) -> PcaMethod {
-    const SMALL: usize = 1000; // a symmetric eigenproblem of this size takes a fraction of a second
-    let few = k * 5 < n.min(p);
+    const SMALL: usize = 1000; // reducing a symmetric matrix of this size takes a fraction of a second
+    const TINY: usize = 500; // up to here the exact method is as quick as anything
     match () {
-        () if p <= SMALL && n >= 4 * p => PcaMethod::Covariance,
-        () if n <= SMALL && p >= 4 * n => PcaMethod::Dual,
-        () if n.min(p) > 300 && few => PcaMethod::Randomized,
+        () if n.max(p) <= TINY && n < 10 * p => PcaMethod::Exact,
+        () if p <= n && p <= SMALL => PcaMethod::Covariance,
+        () if n < p && n <= SMALL => PcaMethod::Dual,
+        () if k * 5 < n.min(p) => PcaMethod::Randomized,
         () => PcaMethod::Exact,
     }
 }
@@ -226,12 +231,11 @@ fn by_covariance<T: Element>(x: &View<'_, T>, k: usize) -> Result<Option<Pca>, L
     let shift = sampled_mean(x)?;
     let moments = gram(&Tall { x, y: &NoColumns(n), weights: None, shift: &shift });
     let offset: Vec<f64> = moments.row(p)[..p].iter().map(|sum| sum / n as f64).collect();
-    let mut squares = Matrix::from_fn(p, p, |i, j| moments[(i, j)]);
-    let before: f64 = (0..p).map(|i| squares[(i, i)]).sum();
-    for i in 0..p {
-        for j in 0..p {
-            squares[(i, j)] -= n as f64 * offset[i] * offset[j];
-        }
+    let before: f64 = (0..p).map(|i| moments[(i, i)]).sum();
+    let mut squares = Matrix::zeros(p, p);
+    for (i, own) in offset.iter().enumerate() {
+        let entries = squares.row_mut(i).iter_mut().zip(moments.row(i)).zip(&offset);
+        entries.for_each(|((to, from), offset)| *to = from - n as f64 * own * offset);
     }
     let mean: Vec<f64> = shift.iter().zip(&offset).map(|(shift, offset)| shift + offset).collect();
     let total: f64 = (0..p).map(|i| squares[(i, i)]).sum();
@@ -239,79 +243,79 @@ fn by_covariance<T: Element>(x: &View<'_, T>, k: usize) -> Result<Option<Pca>, L
     if !total.is_finite() || total < 1e-3 * before {
         return Ok(None);
     }
-    let Some((singular_values, vectors)) = leading_eigen(&squares, k)? else { return Ok(None) };
-    let components = vectors.transposed();
-    finished(Directions {
-        components,
-        singular_values,
-        mean,
-        squares: total,
-        rows: n,
-        method: PcaMethod::Covariance,
-    })
-    .map(Some)
+    let Some((singular_values, mut vectors)) = leading_squares(&squares, k, resolved(n, p))? else {
+        return Ok(None);
+    };
+    fix_signs(&mut vectors, None);
+    let (components, method) = (vectors.transposed(), PcaMethod::Covariance);
+    finished(Directions { components, singular_values, mean, squares: total, rows: n, method }).map(Some)
 }
 
 /// `None` where the components asked for reach below what squared values resolve.
 fn by_inner_products<T: Element>(x: &View<'_, T>, k: usize) -> Result<Option<Pca>, LinearError> {
     let (n, p) = X.matrix(x)?;
-    let mean = column_means(x)?;
-    let mut centred = load(X, x)?;
-    centre(&mut centred, &mean);
-    let columns = centred.view().transposed();
-    let zeros = vec![0.0; n];
-    let products = gram(&Tall { x: &columns, y: &NoColumns(p), weights: None, shift: &zeros });
-    let inner = Matrix::from_fn(n, n, |i, j| products[(i, j)]);
-    let total: f64 = (0..n).map(|i| inner[(i, i)]).sum();
-    if !total.is_finite() {
+    let columns = x.transposed();
+    let mean = column_sizes(&columns).means;
+    let inner = Inner { columns: &columns, means: Some(&mean), weights: None, fill: false }.products();
+    if !inner.trace.is_finite() {
         return Ok(None);
     }
-    let Some((singular_values, left)) = leading_eigen(&inner, k)? else { return Ok(None) };
-    let mut directions = dense::multiply_transposed(&centred, &left); // p × k
+    let Some((singular_values, left)) = leading_squares(&inner.square, k, resolved(n, p))? else {
+        return Ok(None);
+    };
+    let mut directions = Table { rows: x, columns: &columns, mean: Some(&mean) }.transposed_times(&left); // p × k
     dense::scale_columns(&mut directions, &singular_values.iter().map(|s| 1.0 / s).collect::<Vec<_>>());
     fix_signs(&mut directions, None);
-    let components = directions.transposed();
-    finished(Directions {
-        components,
-        singular_values,
-        mean,
-        squares: total,
-        rows: n,
-        method: PcaMethod::Dual,
-    })
-    .map(Some)
+    let (components, squares, method) = (directions.transposed(), inner.trace, PcaMethod::Dual);
+    finished(Directions { components, singular_values, mean, squares, rows: n, method }).map(Some)
 }
 
 fn by_projection<T: Element>(x: &View<'_, T>, k: usize, sketch: Sketch) -> Result<Pca, LinearError> {
-    let mean = column_means(x)?;
-    let mut centred = load(X, x)?;
-    centre(&mut centred, &mean);
-    let size = dense::norm(centred.as_slice());
-    let found = randomized(X, &centred, k, sketch)?;
-    finished(Directions {
-        components: found.v.transposed(),
-        singular_values: found.singular_values,
-        mean,
-        squares: size * size,
-        rows: centred.rows(),
-        method: PcaMethod::Randomized,
-    })
+    let (n, columns) = (x.dims()[0], x.transposed());
+    let sizes = column_sizes(&columns);
+    let (mean, total) = (sizes.means, sizes.norms.iter().map(|norm| norm * norm).sum::<f64>());
+    let offsets = n as f64 * dense::dot(&mean, &mean);
+    if !total.is_finite() {
+        return Err(check::blame(X.operation, x));
+    }
+    let (squares, found) = if offsets < 0.99 * total {
+        // Centred as products are formed: no copy of the rows.
+        let table = Table { rows: x, columns: &columns, mean: Some(&mean) };
+        (total - offsets, leading_directions(X, &table, k, sketch)?)
+    } else {
+        let mut centred = load(X, x)?;
+        centre(&mut centred, &mean);
+        let size = dense::norm(centred.as_slice());
+        let (rows, columns) = (centred.view(), centred.view().transposed());
+        let table = Table { rows: &rows, columns: &columns, mean: None };
+        (size * size, leading_directions(X, &table, k, sketch)?)
+    };
+    let (components, method) = (found.v.transposed(), PcaMethod::Randomized);
+    let singular_values = found.singular_values;
+    finished(Directions { components, singular_values, mean, squares, rows: n, method })
 }
 
-/// The `k` largest eigenvalues of a matrix of squares, as singular values, and their vectors with signs fixed.
-fn leading_eigen(squares: &Matrix, k: usize) -> Result<Option<(Vec<f64>, Matrix)>, LinearError> {
-    let n = squares.rows();
+/// The smallest share of the largest square that a component may have for squares to be enough. Rounding is relative to
+/// the largest: below 1e-12 of it fewer than four digits are left. Where the exact method is within reach, it takes over
+/// where three would be lost.
+fn resolved(n: usize, p: usize) -> f64 {
+    if n >= 10 * p { 1e-12 } else { 1e-6 }
+}
+
+/// The `k` largest eigenvalues of a matrix of squares, as singular values, and their vectors; `None` where one of them is
+/// not above `least` of the largest.
+fn leading_squares(
+    squares: &Matrix,
+    k: usize,
+    least: f64,
+) -> Result<Option<(Vec<f64>, Matrix)>, LinearError> {
     let failed = |_| LinearError::Unconverged { operation: X.operation, argument: X.name };
-    let (rising, vectors) = dense::symmetric_eigen(squares).map_err(failed)?;
-    let (largest, smallest) = (rising[n - 1], rising[n - k]);
-    // Rounding is relative to the largest square: below 1e-12 of it fewer than four digits are left.
-    if smallest.is_nan() || smallest <= 1e-12 * largest || largest <= 0.0 {
+    let (falling, vectors) = dense::leading_eigen(squares, k).map_err(failed)?;
+    let (largest, smallest) = (falling[0], falling[k - 1]);
+    if smallest.is_nan() || smallest <= least * largest || largest <= 0.0 {
         return Ok(None);
     }
-    let singular_values = rising.iter().rev().take(k).map(|square| square.max(0.0).sqrt()).collect();
-    let mut leading = Matrix::from_fn(n, k, |i, j| vectors[(i, n - 1 - j)]);
-    fix_signs(&mut leading, None);
-    Ok(Some((singular_values, leading)))
+    Ok(Some((falling.iter().map(|square| square.sqrt()).collect(), vectors)))
 }
 
 /// The mean of each column, one pass over tiles, refined by the mean of what is left after subtracting it.

@@ -1,22 +1,13 @@
 //! Singular values: orthonormal directions of rows and columns, and the strength that joins each pair.
 //!
 //! Tall and wide matrices are first reduced to their triangular factor. The randomized form finds the leading
-//! directions of a matrix too large for that:
-//!
-//! ```text
-//! X (n × p), l = k + oversampling
-//! Y = X Ω            Ω (p × l) normal from the seed
-//! repeat: Y ← X (Xᵀ Y), orthonormalised between the products
-//! B = Qᵀ X (l × p)   small; its SVD gives X ≈ (Q U) s Vᵀ
-//! ```
+//! directions of a matrix too large for that (see `krylov`).
 
 use super::fix_signs;
-use super::random::Random;
+use super::krylov::{Table, leading_directions};
 use crate::LinearError;
 use crate::check::{Argument, argument};
-use crate::dense::{
-    self, Vectors, leading_columns, load, multiply, multiply_transposed, scale_columns, thin_qr,
-};
+use crate::dense::{self, Vectors, leading_columns, load, multiply, scale_columns};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// `X = U diag(s) Vᵀ`.
@@ -45,7 +36,7 @@ impl Svd {
 pub struct Sketch {
     /// Directions tried beyond those asked for.
     pub oversampling: usize,
-    /// How often X and its transpose are applied to sharpen the directions.
+    /// How often X and its transpose are applied to sharpen the directions; every round's directions are kept.
     pub power_iterations: usize,
     /// Where the random numbers start: the same seed gives the same answer.
     pub seed: u64,
@@ -89,11 +80,12 @@ pub fn svd_truncated<T: Element>(x: View<'_, T>, k: usize) -> Result<Svd, Linear
 
 /// The `k` largest singular values of `x` (n × p) and their vectors, by random projection.
 ///
-/// Exact to rounding where the singular values fall fast; otherwise each is a lower bound that power iterations raise.
+/// Exact to rounding where the singular values fall fast; otherwise each is a lower bound that more iterations raise.
 pub fn svd_randomized<T: Element>(x: View<'_, T>, k: usize, sketch: Sketch) -> Result<Svd, LinearError> {
     let x = load(X, &x)?;
     check_count(k, x.rows().min(x.cols()))?;
-    randomized(X, &x, k, sketch)
+    let (rows, columns) = (x.view(), x.view().transposed());
+    leading_directions(X, &Table { rows: &rows, columns: &columns, mean: None }, k, sketch)
 }
 
 pub(super) fn check_count(k: usize, most: usize) -> Result<(), LinearError> {
@@ -111,29 +103,4 @@ pub(crate) fn factored(x_argument: Argument, x: &Matrix, vectors: Vectors) -> Re
     }
     fix_signs(&mut v, Some(&mut u));
     Ok(Svd { u, singular_values: s, v })
-}
-
-/// The randomized decomposition of `x`, 1 ≤ k ≤ min(n, p).
-pub(crate) fn randomized(
-    x_argument: Argument,
-    x: &Matrix,
-    k: usize,
-    sketch: Sketch,
-) -> Result<Svd, LinearError> {
-    let (n, p) = (x.rows(), x.cols());
-    let width = k.saturating_add(sketch.oversampling).min(n.min(p));
-    let mut random = Random::new(sketch.seed);
-    let mut y = multiply(x, &Matrix::from_fn(p, width, |_, _| random.normal())); // n × l
-    let mut q = thin_qr(&y).0;
-    for _ in 0..sketch.power_iterations {
-        let z = thin_qr(&multiply_transposed(x, &q)).0; // p × l
-        y = multiply(x, &z);
-        q = thin_qr(&y).0;
-    }
-    let b = multiply_transposed(&q, x); // l × p
-    let small = factored(x_argument, &b, Vectors::Thin)?;
-    let mut singular_values = small.singular_values;
-    singular_values.truncate(k);
-    let u = multiply(&q, &leading_columns(&small.u, k));
-    Ok(Svd { u, singular_values, v: leading_columns(&small.v, k) })
 }

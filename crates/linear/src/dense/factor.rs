@@ -1,4 +1,4 @@
-//! The small factors, by faer, always sequential: SVD, symmetric eigen, Cholesky, LU.
+//! The small factors, by faer, always sequential: SVD, symmetric eigen, LU.
 //!
 //! Each matrix is first divided by a power of two near its largest entry: an exact step after which nothing inside
 //! overflows.
@@ -7,7 +7,7 @@ use super::product::seen;
 use super::{extreme_unit, norm_inf, power_of_two_near, scaled, thin_qr};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::{cholesky::llt, evd, lu::partial_pivoting, svd};
+use faer::linalg::{evd, lu::partial_pivoting, svd};
 use faer::{Auto, Mat, Par, Spec};
 use spanwise_kernels::Matrix;
 
@@ -135,29 +135,6 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix), Unconver
     Ok((values, owned(&vectors)))
 }
 
-/// L with `A = L Lᵀ` (the lower triangle of `a` is read), or the first pivot that is not positive.
-pub(crate) fn cholesky(a: &Matrix) -> Result<Matrix, usize> {
-    let n = a.rows();
-    let mut l = Mat::from_fn(n, n, |i, j| a[(i, j)]);
-    let params: Spec<llt::factor::LltParams, f64> = Spec::new(Auto::<f64>::auto());
-    let mut memory = MemBuffer::new(llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, params));
-    let stack = MemStack::new(&mut memory);
-    let outcome = llt::factor::cholesky_in_place(
-        l.as_mut(),
-        llt::factor::LltRegularization::default(),
-        Par::Seq,
-        stack,
-        params,
-    );
-    if let Err(llt::factor::LltError::NonPositivePivot { index }) = outcome {
-        return Err(index);
-    }
-    match (0..n).find(|&i| !(l[(i, i)].is_finite() && l[(i, i)] > 0.0)) {
-        Some(index) => Err(index),
-        None => Ok(Matrix::from_fn(n, n, |i, j| if j <= i { l[(i, j)] } else { 0.0 })),
-    }
-}
-
 /// `A[order, :] = L U`, L unit lower triangular; both in one matrix.
 pub(crate) struct Lu {
     pub(crate) factors: Matrix,
@@ -230,10 +207,6 @@ mod tests {
         let a = Matrix::new(vec![2.0, 1.0, 1.0, 2.0], 2, 2).unwrap();
         let (values, _) = symmetric_eigen(&a).unwrap();
         assert!((values[0] - 1.0).abs() < 1e-15 && (values[1] - 3.0).abs() < 1e-15);
-        let l = cholesky(&a).unwrap();
-        close(&multiply(&l, &l.transposed()), &a, 1e-15);
-        assert_eq!(cholesky(&Matrix::new(vec![1.0, 2.0, 2.0, 1.0], 2, 2).unwrap()), Err(1));
-        assert_eq!(cholesky(&Matrix::zeros(1, 1)), Err(0));
     }
 
     #[test]

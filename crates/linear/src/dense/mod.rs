@@ -3,25 +3,35 @@
 //! Loading checks values and converts; products and tall factors cut rows at fixed boundaries, so their bits do not
 //! depend on the number of threads; the small factors come from faer, always called sequentially.
 
+mod cholesky;
 pub(crate) mod compensated;
 pub(crate) mod factor;
 mod householder;
+mod inner;
+mod leading;
 mod load;
 mod packed;
 mod pivoted;
 mod product;
+mod table;
 mod tall;
 mod triangular;
+mod tridiagonal;
 mod vector;
 
-pub(crate) use factor::{Vectors, cholesky, lu, singular_values, svd, symmetric_eigen};
+pub(crate) use cholesky::{Cholesky, cholesky, column, diagonal};
+pub(crate) use factor::{Vectors, lu, singular_values, svd, symmetric_eigen};
 pub(crate) use householder::Reflectors;
+pub(crate) use inner::{Centred, Inner};
+pub(crate) use leading::leading_eigen;
 pub(crate) use load::{load, load_rows, load_vector};
 pub(crate) use packed::Packed;
 pub(crate) use pivoted::{Pivoted, pivoted_qr};
 pub(crate) use product::{multiply, multiply_transposed, times, transposed_times};
+pub(crate) use table::{ColumnSizes, column_sizes, table_times};
 pub(crate) use tall::{r_factor, r_factor_of_rows, thin_qr};
-pub(crate) use triangular::{solve_lower, solve_lower_transposed, solve_upper, solve_upper_transposed};
+pub(crate) use triangular::{invert_upper, solve_upper, solve_upper_transposed};
+pub(crate) use tridiagonal::Tridiagonal;
 pub(crate) use vector::{axpy, dot, extreme_unit, norm, norm_inf, power_of_two_near, scaled};
 
 use spanwise_kernels::Matrix;

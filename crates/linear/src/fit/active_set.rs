@@ -152,7 +152,7 @@ impl<C: Columns> Search<'_, C> {
             }
         }
         let diagonal: Vec<f64> = scale.iter().map(|s| s + lift).collect();
-        let factor = Cholesky::new(gram)?;
+        let factor = Cholesky::new(&gram)?;
         if factor.scaled_inverse_norm(&diagonal) > 1e13 {
             return None;
         }

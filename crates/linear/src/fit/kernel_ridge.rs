@@ -16,8 +16,8 @@ use super::factor::{Cholesky, cholesky_with_jitter};
 use super::kernel::{Kernel, Resolved, resolve};
 use super::seeded::Seeded;
 use super::{factor, passes};
-use crate::LinearError;
 use crate::check::{self, argument};
+use crate::{Extent, LinearError};
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
 use std::ops::Range;
@@ -239,6 +239,27 @@ fn drawn(n: usize, count: usize, seed: u64) -> Vec<usize> {
 }
 
 impl KernelRidgeFit {
+    /// A model that was taken apart: its kernel with `γ` filled in, the rows it is expressed in (m × p), and their
+    /// coefficients (m). What is known of the fit (residuals, errors, jitter) is 0, `None` and 0 until it is set.
+    pub fn from_parts(
+        kernel: Kernel,
+        landmarks: Matrix,
+        coefficients: Vec<f64>,
+    ) -> Result<Self, LinearError> {
+        let name = argument(OPERATION, "coefficients");
+        name.fits(Extent::Length(coefficients.len()), "landmarks", Extent::Rows(landmarks.rows()))?;
+        let (kernel, _) = resolve(kernel, &landmarks.view())?;
+        Ok(KernelRidgeFit {
+            kernel,
+            landmarks,
+            coefficients,
+            residual_sum_of_squares: 0.0,
+            leave_one_out_error: None,
+            jitter: 0.0,
+            exact: true,
+        })
+    }
+
     /// `f(x)` (n) for `x` (n × p).
     pub fn predict<T: Element>(&self, x: View<'_, T>) -> Result<Vec<f64>, LinearError> {
         check::same_columns(&x, self.landmarks.cols())?;

@@ -26,7 +26,6 @@ mod separation;
 mod singular;
 mod softmax;
 mod special;
-mod tridiagonal;
 
 pub use distributions::{ChiSquared, Distribution, FisherF, Normal, StudentT};
 pub use kernel::Kernel;

@@ -4,8 +4,8 @@
 //! `t` the targets `√ωᵢ·(yᵢ − ȳ)`, ridge regression is `min ‖t − Z·w‖² + α‖w‖²`, and the intercept is `ȳ − x̄·w`.
 //!
 //! ```text
-//! n ≥ p   primal   S = ZᵀZ (p × p),  b = Zᵀt :   (S + α)·w = b
-//! n < p   dual     S = ZZᵀ (n × n),  b = t   :   (S + α)·a = b,   w = Zᵀa
+//! n > p   primal   S = ZᵀZ (p × p),  b = Zᵀt :   (S + α)·w = b
+//! n ≤ p   dual     S = ZZᵀ (n × n),  b = t   :   (S + α)·a = b,   w = Zᵀa
 //! ```
 //!
 //! Forming `S` squares the condition number. How much that costs is estimated from the factor:
@@ -19,9 +19,10 @@
 //! In the dual with an intercept `√ω` is a null vector of `S`, and `t` has no part along it. Adding `τ·√ω√ωᵀ/Σω`
 //! fills that hole without touching the solution.
 
-use super::factor::{Cholesky, diagonal};
+use super::factor::Cholesky;
 use super::passes;
 use super::singular;
+use crate::dense::Inner;
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
 
@@ -68,7 +69,7 @@ pub(crate) struct Moments {
     /// `ȳ`.
     pub(crate) y_centre: f64,
     /// `S`, both halves.
-    pub(crate) square: Mat<f64>,
+    pub(crate) square: Matrix,
     /// `b`.
     pub(crate) right: Vec<f64>,
     /// `tᵀt`.
@@ -80,7 +81,7 @@ pub(crate) struct Moments {
 
 /// Whether the sampled shift lies so far from some column's mean that centring would cost digits: a sample without the
 /// few rows that make the mean, or rows in an unlucky order. Then one more pass with the true means is worth it.
-fn missed(gram: &Mat<f64>, shift: &[f64], total: f64) -> bool {
+fn missed(gram: &Matrix, shift: &[f64], total: f64) -> bool {
     let ones = shift.len() + 1;
     shift.iter().enumerate().any(|(j, shift)| {
         let off = gram[(j, ones)] / total;
@@ -94,6 +95,24 @@ pub(crate) struct Solution {
     pub(crate) w: Vec<f64>,
     pub(crate) residual_square: f64,
     pub(crate) method: Method,
+}
+
+/// `S + α`, factored.
+pub(crate) struct Factored {
+    factor: Cholesky,
+    /// `‖(S + α)⁻¹‖`, unit-scaled.
+    norm: f64,
+}
+
+/// Factors `S + α`; `None` where a pivot is not positive.
+fn factored(mut shifted: Matrix, alpha: f64) -> Option<Factored> {
+    for i in 0..shifted.rows() {
+        shifted[(i, i)] += alpha;
+    }
+    let scale: Vec<f64> = (0..shifted.rows()).map(|i| shifted[(i, i)]).collect();
+    let factor = Cholesky::of(shifted)?;
+    let norm = factor.scaled_inverse_norm(&scale);
+    Some(Factored { factor, norm })
 }
 
 /// How a ridge problem was solved.
@@ -111,7 +130,7 @@ pub enum Method {
 impl Moments {
     /// One pass over the rows; two in the dual.
     pub(crate) fn new<T: Element>(data: &Data<'_, T>) -> Self {
-        if data.rows() < data.cols() { Self::dual(data) } else { Self::primal(data) }
+        if data.rows() <= data.cols() { Self::dual(data) } else { Self::primal(data) }
     }
 
     pub(crate) fn primal<T: Element>(data: &Data<'_, T>) -> Self {
@@ -126,11 +145,12 @@ impl Moments {
         let off = |j: usize| if data.intercept { gram[(j, p + 1)] / data.total } else { 0.0 };
         let centred = |i: usize, j: usize| gram[(i, j)] - data.total * off(i) * off(j);
         let offs: Vec<f64> = (0..p).map(off).collect();
-        let mut square = gram.submatrix(0, 0, p, p).to_owned();
+        let mut square = Matrix::zeros(p, p);
         for (j, off_j) in offs.iter().enumerate() {
-            // Column by column, whole slices: for thousands of columns the indices would cost more than the sums.
+            // Whole slices: for thousands of columns the indices would cost more than the sums.
             let factor = data.total * off_j;
-            square.col_as_slice_mut(j).iter_mut().zip(&offs).for_each(|(v, off_i)| *v -= factor * off_i);
+            let entries = square.row_mut(j).iter_mut().zip(gram.row(j)).zip(&offs);
+            entries.for_each(|((v, sum), off_i)| *v = sum - factor * off_i);
         }
         Moments {
             centre: (0..p).map(|j| shift[j] + off(j)).collect(),
@@ -152,34 +172,30 @@ impl Moments {
         } else {
             vec![0.0; p]
         };
-        let roots: Vec<f64> = (0..n).map(|i| data.root(i)).collect();
-        let mut square = passes::row_products(&data.x, &centre, &roots);
-        let right: Vec<f64> = (0..n).map(|i| (data.y[i] - y_centre) * roots[i]).collect();
+        let right: Vec<f64> = (0..n).map(|i| (data.y[i] - y_centre) * data.root(i)).collect();
         let y_square = passes::dot(&right, &right);
-        let mut filled = 0.0;
-        if data.intercept {
-            filled = diagonal(&square).iter().sum::<f64>() / n as f64;
-            for j in 0..n {
-                for i in 0..n {
-                    square[(i, j)] += filled / data.total * roots[i] * roots[j];
-                }
-            }
-        }
+        let means = data.intercept.then_some(&centre[..]);
+        let columns = data.x.transposed();
+        let products = Inner { columns: &columns, means, weights: data.weights, fill: true }.products();
+        let (square, filled) = (products.square, products.filled);
         Moments { centre, y_centre, square, right, y_square, dual: true, filled }
     }
 
     /// `S` without `τ`.
     pub(crate) fn unfilled<T: Element>(&self, data: &Data<'_, T>) -> Mat<f64> {
-        let (n, share) = (self.square.nrows(), self.filled / data.total);
+        let (n, share) = (self.square.rows(), self.filled / data.total);
         let added = |i: usize, j: usize| if share > 0.0 { share * data.root(i) * data.root(j) } else { 0.0 };
         Mat::from_fn(n, n, |i, j| self.square[(i, j)] - added(i, j))
     }
 
     /// Whether every moment is a number; where not, the data hold NaN, infinity or numbers too large to square.
     pub(crate) fn finite(&self) -> bool {
-        self.y_square.is_finite()
-            && self.right.iter().all(|v| v.is_finite())
-            && diagonal(&self.square).iter().all(|v| v.is_finite())
+        self.target_is_finite() && (0..self.square.rows()).all(|i| self.square[(i, i)].is_finite())
+    }
+
+    /// The same of what depends on the target.
+    pub(crate) fn target_is_finite(&self) -> bool {
+        self.y_square.is_finite() && self.right.iter().all(|v| v.is_finite())
     }
 
     /// `ȳ − x̄·w`.
@@ -211,21 +227,50 @@ impl Moments {
     /// Trace of the hat matrix, the intercept included, from `tr (S + α)⁻¹`.
     pub(crate) fn degrees_of_freedom(&self, alpha: f64, inverse_trace: f64, intercept: bool) -> f64 {
         let hole = if self.filled > 0.0 { self.filled / (self.filled + alpha) } else { 0.0 };
-        self.square.nrows() as f64 - alpha * inverse_trace - hole + f64::from(u8::from(intercept))
+        self.square.rows() as f64 - alpha * inverse_trace - hole + f64::from(u8::from(intercept))
     }
 
     /// The ridge solution for one `alpha`, by the ladder above.
     pub(crate) fn solve<T: Element>(&self, data: &Data<'_, T>, alpha: f64) -> Solution {
-        let mut shifted = self.square.clone();
-        for i in 0..shifted.nrows() {
-            shifted[(i, i)] += alpha;
-        }
-        let scale = diagonal(&shifted);
-        let factor = Cholesky::new(shifted);
-        let Some((factor, norm)) = factor.map(|f| {
-            let norm = f.scaled_inverse_norm(&scale);
-            (f, norm)
-        }) else {
+        self.solve_by(factored(self.square.clone(), alpha).as_ref(), data, alpha)
+    }
+
+    /// [`Moments::solve`] in the memory of `S`, which is gone afterwards.
+    pub(crate) fn solve_once<T: Element>(&mut self, data: &Data<'_, T>, alpha: f64) -> Solution {
+        let factor = self.take_factor(alpha);
+        self.solve_by(factor.as_ref(), data, alpha)
+    }
+
+    /// The factor of `S + α` in the memory of `S`, which is gone afterwards.
+    pub(crate) fn take_factor(&mut self, alpha: f64) -> Option<Factored> {
+        factored(std::mem::take(&mut self.square), alpha)
+    }
+
+    /// Another target of the same rows: everything that depends on it anew, `S` as it is.
+    pub(crate) fn aim<T: Element>(&mut self, data: &Data<'_, T>) {
+        self.y_centre = if data.intercept { data.y_mean() } else { 0.0 };
+        let rooted: Vec<f64> =
+            data.y.iter().enumerate().map(|(i, y)| (y - self.y_centre) * data.root(i)).collect();
+        self.y_square = passes::dot(&rooted, &rooted);
+        self.right = if self.dual {
+            rooted
+        } else {
+            let weighted: Vec<f64> = rooted.iter().enumerate().map(|(i, t)| t * data.root(i)).collect();
+            let sum: f64 = weighted.iter().sum();
+            let mut right = passes::transposed_times(&data.x, &weighted);
+            right.iter_mut().zip(&self.centre).for_each(|(r, c)| *r -= c * sum);
+            right
+        };
+    }
+
+    /// The same by a factor of `S + α`; `None` where there is none.
+    pub(crate) fn solve_by<T: Element>(
+        &self,
+        factored: Option<&Factored>,
+        data: &Data<'_, T>,
+        alpha: f64,
+    ) -> Solution {
+        let Some(&Factored { ref factor, norm }) = factored else {
             return singular::solve(data, self, alpha);
         };
         // In the dual without penalty the answer interpolates; rank is the whole question.

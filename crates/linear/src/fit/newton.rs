@@ -5,7 +5,7 @@
 //!           error of the answer, and two or three full passes finish
 //!           step = −H⁻¹g by Cholesky; the pass that tests the new point is also the next iteration's pass
 //!           halve the step until the loss falls by 1e-4 of what the slope promises
-//!           done when the decrement √(gᵀH⁻¹g/Σω) ≤ tolerance: the same whatever the units of the features
+//!           done when the decrement √(gᵀH⁻¹g/Σω) ≤ tolerance, or must be after this step: the same whatever the units
 //! L-BFGS    twelve pairs, scaled by the features' sizes; bisection for the weak Wolfe conditions
 //!           done when the gradient per unit weight and feature size ≤ tolerance
 //! ```
@@ -26,6 +26,10 @@ const WARM_ROWS: usize = 40_000;
 
 /// Multiplications of a pass that is not worth saving: then the last point is evaluated too.
 const CHEAP_PASS: usize = 20_000_000;
+
+/// Below this decrement Newton's steps square the error: the next decrement is about `λ³/λ′²`, λ′ being the one before λ. On large
+/// problems a pass that would only confirm that is saved, and the promised decrement is what is reported.
+const QUADRATIC_BELOW: f64 = 0.05;
 
 /// Pairs of steps and gradient changes that L-BFGS keeps.
 const MEMORY: usize = 12;
@@ -86,18 +90,25 @@ fn descend<T: Element>(
     let mut at = problem.evaluate(&a, request);
     let mut outcome = (None, f64::INFINITY, false);
     let mut iterations = 0;
-    loop {
-        let Some((factor, jitter)) = at.hessian.as_ref().and_then(cholesky_with_jitter) else { break };
+    // The decrement of the iteration before; none is promised after the first.
+    let mut before = 0.0_f64;
+    let large = problem.labels.len() * problem.width().pow(2) >= CHEAP_PASS;
+    while let Some((factor, jitter)) = at.hessian.as_ref().and_then(cholesky_with_jitter) {
         let step: Vec<f64> = factor.solve_vector(&at.gradient).iter().map(|s| -s).collect();
         let slope = passes::dot(&at.gradient, &step);
-        let decrement = (-slope / problem.total * request.every as f64).max(0.0).sqrt();
+        let mut decrement = (-slope / problem.total * request.every as f64).max(0.0).sqrt();
+        let promised = decrement.powi(3) / before.powi(2);
+        before = decrement;
+        if large && decrement < QUADRATIC_BELOW && promised <= 0.1 * limits.tolerance {
+            decrement = promised;
+        }
         let done = decrement <= limits.tolerance;
         outcome = (Some((factor, jitter)), decrement, done);
         let runaway = problem.penalty == 0.0 && at.spread > limits.suspicious;
         if done {
             // This last step is paid for; what is reported of the point before it bounds what holds after it.
             a.iter_mut().zip(&step).for_each(|(a, s)| *a += s);
-            if request.every == 1 && problem.labels.len() * problem.width().pow(2) < CHEAP_PASS {
+            if request.every == 1 && !large {
                 let there = problem.evaluate(&a, request);
                 outcome.0 = there.hessian.as_ref().and_then(cholesky_with_jitter);
                 at = there;

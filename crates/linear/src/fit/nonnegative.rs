@@ -141,7 +141,7 @@ impl Columns for FromMoments<'_> {
     fn gradient(&self, support: &[usize], w: &[f64]) -> Vec<f64> {
         let mut gradient = self.0.right.clone();
         for &i in support {
-            let column = self.0.square.col_as_slice(i);
+            let column = self.0.square.row(i);
             gradient.iter_mut().zip(column).for_each(|(g, c)| *g -= w[i] * c);
         }
         gradient
@@ -196,7 +196,7 @@ fn correct<T: Element>(data: &Data<'_, T>, moments: &Moments, optimum: &mut Opti
     }
     let lift = if unit_sum { moments.square[(support[0], support[0])].max(1e-300) } else { 0.0 };
     let gram = Mat::from_fn(k, k, |i, j| moments.square[(support[i], support[j])] + lift);
-    let Some(factor) = Cholesky::new(gram) else { return };
+    let Some(factor) = Cholesky::new(&gram) else { return };
     let gradient = gradient(data, moments, &moments.residual(data, &optimum.w));
     let right: Vec<f64> = support.iter().map(|&j| gradient[j]).collect();
     let mut step = factor.solve_vector(&right);

@@ -5,7 +5,6 @@
 //! transposed times    Xᵀ · v                 gradients
 //! second moments      [X, y, 1]ᵀ·W·[X, y, 1]
 //! gram                AᵀA                    of rows that are computed as they are needed
-//! row products        ZZᵀ                    the same seen from the columns
 //! ```
 //!
 //! The loops themselves are in `spanwise_kernels::tall`; what is read here and there besides goes tile by tile, at most
@@ -95,22 +94,10 @@ pub(crate) fn second_moments<T: Element>(
     weights: Option<&[f64]>,
     shift: &[f64],
     y_shift: f64,
-) -> Mat<f64> {
+) -> Matrix {
     let shift: Vec<f64> = shift.iter().copied().chain([y_shift]).collect();
     let y = View::new(y, &[y.len()]).expect("a slice has one dimension");
-    leading(&tall::gram(&Tall { x, y: &y, weights, shift: &shift }), shift.len() + 1)
-}
-
-/// `ZZᵀ` (n × n) with the rows `rootsᵢ·(xᵢ − centre)`: each column of `X` is one row of the sum.
-pub(crate) fn row_products<T: Element>(x: &View<'_, T>, centre: &[f64], roots: &[f64]) -> Mat<f64> {
-    let (n, p) = (x.dims()[0], x.dims()[1]);
-    let columns = x.transposed();
-    gram(p, n, |cols, tile| {
-        load(&columns, cols.clone(), n, tile);
-        for (j, column) in cols.zip(tile.chunks_exact_mut(n)) {
-            column.iter_mut().zip(roots).for_each(|(v, root)| *v = (*v - centre[j]) * root);
-        }
-    })
+    tall::gram(&Tall { x, y: &y, weights, shift: &shift })
 }
 
 /// `X · Wᵀ + b`: one column of the result (n × k) per row of `w` (k × p) and entry of `b` (k).

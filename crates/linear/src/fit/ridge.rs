@@ -86,6 +86,43 @@ impl Ridge {
         self.run(x, y, Some(weights))
     }
 
+    /// One fit per target (each n), with one weight ≥ 0 per row where given. The products of the columns and their
+    /// factor are formed once; each target costs a pass over `x` (n × p) of its own.
+    ///
+    /// ```
+    /// use spanwise_kernels::View;
+    /// use spanwise_linear::fit::Ridge;
+    ///
+    /// let x = View::new(&[0.0, 1.0, 2.0, 3.0, 4.0], &[5, 1])?;
+    /// let fits = Ridge::new(10.0).fit_targets(x, &[&[1.0, 3.0, 5.0, 7.0, 9.0], &[4.0, 3.0, 2.0, 1.0, 0.0]], None)?;
+    /// assert!((fits[0].coefficients[0] - 1.0).abs() < 1e-12);
+    /// assert!((fits[1].coefficients[0] + 0.5).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fit_targets<T: Element>(
+        &self,
+        x: View<'_, T>,
+        targets: &[&[f64]],
+        weights: Option<&[f64]>,
+    ) -> Result<Vec<RidgeFit>, LinearError> {
+        check::not_negative(OPERATION, "alpha", self.alpha)?;
+        let Some(first) = targets.first() else { return Ok(Vec::new()) };
+        let (mut data, mut moments) = prepared(OPERATION, x, first, weights, self.intercept)?;
+        let factor = moments.take_factor(self.alpha);
+        let mut fits = Vec::with_capacity(targets.len());
+        for &y in targets {
+            check::target(OPERATION, y, data.rows())?;
+            data.y = y;
+            moments.aim(&data);
+            if !moments.target_is_finite() {
+                return Err(check::blame_either(OPERATION, &x, y));
+            }
+            let solution = moments.solve_by(factor.as_ref(), &data, self.alpha);
+            fits.push(finished(&moments, self.alpha, solution, None));
+        }
+        Ok(fits)
+    }
+
     fn run<T: Element>(
         &self,
         x: View<'_, T>,
@@ -93,11 +130,14 @@ impl Ridge {
         weights: Option<&[f64]>,
     ) -> Result<RidgeFit, LinearError> {
         check::not_negative(OPERATION, "alpha", self.alpha)?;
-        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        let (data, mut moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        if moments.square.rows() > CHEAP_TRACE {
+            let solution = moments.solve_once(&data, self.alpha);
+            return Ok(finished(&moments, self.alpha, solution, None));
+        }
         let solution = moments.solve(&data, self.alpha);
-        let trace = (moments.square.nrows() <= CHEAP_TRACE && solution.method != Method::Singular)
-            .then(|| inverse_trace(&moments, self.alpha))
-            .flatten();
+        let trace =
+            (solution.method != Method::Singular).then(|| inverse_trace(&moments, self.alpha)).flatten();
         let freedom = trace.map(|t| moments.degrees_of_freedom(self.alpha, t, self.intercept));
         Ok(finished(&moments, self.alpha, solution, freedom))
     }
@@ -106,10 +146,10 @@ impl Ridge {
 /// `tr (S + α)⁻¹`.
 fn inverse_trace(moments: &Moments, alpha: f64) -> Option<f64> {
     let mut shifted = moments.square.clone();
-    for i in 0..shifted.nrows() {
+    for i in 0..shifted.rows() {
         shifted[(i, i)] += alpha;
     }
-    Some(diagonal(&Cholesky::new(shifted)?.inverse()).iter().sum())
+    Some(diagonal(&Cholesky::of(shifted)?.inverse()).iter().sum())
 }
 
 /// Checked data and their moments.

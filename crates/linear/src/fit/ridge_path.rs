@@ -15,10 +15,10 @@
 use super::moments::{Data, Method, Moments, Solution};
 use super::ridge::{RidgeFit, finished, prepared};
 use super::seeded::Seeded;
-use super::tridiagonal::Tridiagonal;
 use super::{factor, passes};
 use crate::LinearError;
 use crate::check::{self, argument};
+use crate::dense::Tridiagonal;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use spanwise_kernels::{Element, View};
@@ -111,7 +111,7 @@ impl RidgePath {
     }
 
     fn solutions<T: Element>(&self, data: &Data<'_, T>, moments: &Moments) -> Vec<RidgeFit> {
-        let rotated = Tridiagonal::new(moments.square.clone());
+        let rotated = Tridiagonal::of(&moments.square);
         let c = rotated.rotate(&moments.right);
         let shifted: Vec<_> = self
             .alphas

@@ -25,8 +25,12 @@ use super::log_odds::LogOdds;
 use super::passes;
 use faer::Mat;
 use rayon::prelude::*;
+use spanwise_kernels::tall::{Reweighted, Scored, reweighted_gram};
 use spanwise_kernels::{Element, Matrix, View};
 use std::ops::Range;
+
+/// The root of a weight that underflows: small enough that its square is 0, and its inverse is still a number.
+const LEAST_ROOT: f64 = 1e-170;
 
 /// A classification problem, checked.
 pub(crate) struct Problem<'a, T> {
@@ -142,6 +146,9 @@ impl<T: Element> Problem<'_, T> {
 
     /// Loss, gradient and, where asked for, the Hessian at `a`; on part of the rows the penalty shrinks with them.
     pub(crate) fn evaluate(&self, a: &[f64], request: Request) -> Evaluation {
+        if request.hessian && self.classes() == 2 {
+            return self.finish(a, self.sum_two_classes(a, request.every), request);
+        }
         let block = Block::most_rows(self.width());
         let tiles: Vec<usize> = (0..self.labels.len().div_ceil(block)).step_by(request.every).collect();
         // As everywhere: groups at fixed boundaries, each summed in order, then added in order.
@@ -159,6 +166,43 @@ impl<T: Element> Problem<'_, T> {
             sums.grams.iter_mut().zip(group.grams).for_each(|(sum, g)| *sum += g);
         }
         self.finish(a, sums, request)
+    }
+
+    /// The sums of two classes: gradient and Hessian from one Gram matrix, whose weights are `ω·p·q` and whose target is the
+    /// residual over the weight.
+    fn sum_two_classes(&self, a: &[f64], every: usize) -> Sums {
+        let d = self.shift.len();
+        let (w, b) = a.split_at(d);
+        let offset = b.first().copied().unwrap_or(0.0);
+        let problem = Reweighted { x: &self.x, shift: &self.shift, w, offset, every };
+        let nothing = || Sums { gradient: Vec::new(), grams: Vec::new(), ..self.no_sums(false) };
+        let weigh = |scored: Scored<'_>| {
+            let Scored { rows, scores, roots, targets } = scored;
+            let mut sums = nothing();
+            let mut probabilities = vec![0.0; 2 * rows.len()];
+            targets.copy_from_slice(scores);
+            self.sum_log_odds(rows.clone(), targets, &mut probabilities, &mut sums);
+            let (first, second) = probabilities.split_at(rows.len());
+            let out = roots.iter_mut().zip(targets).zip(first.iter().zip(second));
+            for (row, ((root, residual), (p, q))) in rows.zip(out) {
+                *root = (self.weight(row) * p * q).sqrt().max(LEAST_ROOT);
+                *residual /= *root;
+            }
+            sums
+        };
+        let (gram, sums) = reweighted_gram(&problem, &weigh, &|a, b| Sums {
+            loss: a.loss + b.loss,
+            weight: a.weight + b.weight,
+            spread: a.spread.max(b.spread),
+            separates: a.separates && b.separates,
+            ..a
+        });
+        let mut sums = sums.unwrap_or_else(nothing);
+        // Columns of the Gram matrix: the features, the target, the ones.
+        let at = |i: usize| if i < d { i } else { d + 1 };
+        sums.gradient = (0..self.width()).map(|i| gram[(at(i), d)]).collect();
+        sums.grams = vec![Mat::from_fn(self.width(), self.width(), |i, j| gram[(at(i), at(j))])];
+        sums
     }
 
     fn no_sums(&self, hessian: bool) -> Sums {

@@ -7,11 +7,11 @@
 //! proportion of j at k   = (vⱼₖ² / σₖ²) / Σ   columns as they are, the intercept among them
 //! ```
 
-use super::rank::rank_tolerance;
-use crate::LinearError;
+use super::rank::rank_tolerance_of;
 use crate::check::{Argument, argument};
 use crate::decompose::{Svd, factored};
 use crate::dense::{Vectors, load_rows, r_factor_of_rows, unit_columns};
+use crate::{LinearError, RowSource};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// How much collinearity inflates the variance of each coefficient.
@@ -60,14 +60,14 @@ pub fn inflation<T: Element>(x: View<'_, T>, intercept: bool) -> Result<Inflatio
     let whole = Matrix::from_fn(p + first, p, |i, j| factor[(i, j + first)]);
     let sizes = crate::dense::column_norms(&whole);
     let (mut unit, norms) = unit_columns(&centred);
+    let tolerance = rank_tolerance_of(p, x.precision());
     // What centring leaves of a constant column is rounding.
-    let constant: Vec<bool> =
-        norms.iter().zip(&sizes).map(|(&n, &size)| n <= rank_tolerance(p) * size).collect();
+    let constant: Vec<bool> = norms.iter().zip(&sizes).map(|(&n, &size)| n <= tolerance * size).collect();
     for i in 0..p {
         unit.row_mut(i).iter_mut().zip(&constant).for_each(|(x, &is)| *x = if is { 0.0 } else { *x });
     }
     let Svd { singular_values: s, v, .. } = factored(X, &unit, Vectors::Thin)?;
-    let floor = rank_tolerance(p) * s[0];
+    let floor = tolerance * s[0];
     let vif: Vec<f64> = (0..p)
         .map(|j| {
             let tied = (0..p).any(|k| s[k] <= floor && v[(j, k)].abs() > 1e-6);

@@ -11,13 +11,13 @@
 //! A coefficient is replaced by a short number only where the formula still holds with it.
 
 use super::collinearity::factor_of;
-use super::formula::{short_number, written};
-use super::rank::rank_tolerance;
-use crate::LinearError;
+use super::formula::{Formula, short_number};
+use super::rank::{rank_tolerance, rank_tolerance_of};
 use crate::check::argument;
 use crate::dense::{
     Pivoted, axpy, column_norms, dot, extreme_unit, norm, pivoted_qr, solve_upper, unit_columns,
 };
+use crate::{LinearError, RowSource};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// Column `column` is `constant + Σ coefficient · column`.
@@ -36,7 +36,7 @@ pub struct Dependency {
 }
 
 impl Dependency {
-    /// The formula in column names: `x3 = 2 + x2`. A column without a name is called by its number, `x3`.
+    /// The formula in column names: `gross = price + 2`. A column without a name is called by its number, `x[3]`.
     ///
     /// `≈` instead of `=` says that a coefficient is shown rounded and the formula was not verified with it.
     ///
@@ -46,11 +46,12 @@ impl Dependency {
     ///
     /// let x = View::new(&[1.0, 3.0, 5.0, 7.0, 2.0, 4.0], &[3, 2])?;
     /// let found = dependencies(x, true, None)?;
-    /// assert_eq!(found[0].formula(&["price", "gross"]), "gross = 2 + price");
+    /// assert_eq!(found[0].formula(&["price", "gross"]), "gross = price + 2");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn formula<S: AsRef<str>>(&self, names: &[S]) -> String {
-        written(self, names)
+        let Dependency { column, constant, ref terms, exact, .. } = *self;
+        Formula { column, constant, terms, exact }.written(names)
     }
 }
 
@@ -64,7 +65,7 @@ pub fn dependencies<T: Element>(
     tolerance: Option<f64>,
 ) -> Result<Vec<Dependency>, LinearError> {
     let (n, p) = argument("measure", "X").matrix(&x)?;
-    let tolerance = tolerance.unwrap_or_else(|| rank_tolerance(p + 1));
+    let tolerance = tolerance.unwrap_or_else(|| rank_tolerance_of(p + 1, x.precision()));
     let name = argument("measure", "tolerance");
     name.in_range(tolerance, (0.0..1.0).contains(&tolerance), "at least 0 and below 1")?;
     if n == 0 || p == 0 {

@@ -1,10 +1,18 @@
-//! How a dependency is written down.
+//! How a dependency is written down, whoever found it.
 
-use super::Dependency;
+/// Column `column` is `Σ coefficient · column + constant`.
+#[derive(Clone, Copy)]
+pub(crate) struct Formula<'a> {
+    pub(crate) column: usize,
+    pub(crate) constant: f64,
+    pub(crate) terms: &'a [(usize, f64)],
+    /// Whether every number is a short one with which the formula was verified.
+    pub(crate) exact: bool,
+}
 
 /// A short number near `c`: an integer, a decimal of up to four digits, or a fraction with a denominator up to 12.
 /// `None` where there is none within a millionth: whether it may replace `c` must be verified by the caller.
-pub(super) fn short_number(c: f64) -> Option<f64> {
+pub(crate) fn short_number(c: f64) -> Option<f64> {
     if c == 0.0 {
         return Some(0.0);
     }
@@ -19,33 +27,31 @@ pub(super) fn short_number(c: f64) -> Option<f64> {
     integer().or_else(decimal).or_else(fraction)
 }
 
-/// `name = constant + coefficient*name − …`.
-pub(super) fn written<S: AsRef<str>>(dependency: &Dependency, names: &[S]) -> String {
-    let name = |j: usize| names.get(j).map_or_else(|| format!("x{j}"), |name| name.as_ref().to_string());
-    let mut parts: Vec<(bool, String)> = Vec::new();
-    if dependency.constant != 0.0 {
-        parts.push((dependency.constant < 0.0, number(dependency.constant.abs())));
+impl Formula<'_> {
+    /// `name = coefficient·name - … + constant`; `≈` where a number is shown rounded.
+    pub(crate) fn written<S: AsRef<str>>(&self, names: &[S]) -> String {
+        let name =
+            |j: usize| names.get(j).map_or_else(|| format!("x[{j}]"), |name| name.as_ref().to_string());
+        let term = |&(j, c): &(usize, f64)| {
+            let size = c.abs();
+            let text = if size == 1.0 { name(j) } else { format!("{}·{}", number(size), name(j)) };
+            (c < 0.0, text)
+        };
+        let constant = (self.constant != 0.0 || self.terms.is_empty())
+            .then(|| (self.constant < 0.0, number(self.constant.abs())));
+        let mut right = String::new();
+        for (at, (negative, text)) in self.terms.iter().map(term).chain(constant).enumerate() {
+            right.push_str(match (at, negative) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            });
+            right.push_str(&text);
+        }
+        let sign = if self.exact { '=' } else { '≈' };
+        format!("{} {sign} {right}", name(self.column))
     }
-    for &(j, c) in &dependency.terms {
-        let size = c.abs();
-        let text = if size == 1.0 { name(j) } else { format!("{}*{}", number(size), name(j)) };
-        parts.push((c < 0.0, text));
-    }
-    let mut right = String::new();
-    for (at, (negative, text)) in parts.iter().enumerate() {
-        right.push_str(match (at, negative) {
-            (0, false) => "",
-            (0, true) => "-",
-            (_, false) => " + ",
-            (_, true) => " - ",
-        });
-        right.push_str(text);
-    }
-    if right.is_empty() {
-        right.push('0');
-    }
-    let sign = if dependency.exact { '=' } else { '≈' };
-    format!("{} {sign} {right}", name(dependency.column))
 }
 
 /// Six significant digits at most; fractions of small integers as fractions.
@@ -85,18 +91,12 @@ mod tests {
 
     #[test]
     fn formulas_read_like_formulas() {
-        let dependency = Dependency {
-            column: 3,
-            constant: -1.0,
-            terms: vec![(0, 1.0), (1, -2.5), (2, 1.0 / 3.0)],
-            residual: 0.0,
-            exact: true,
-        };
-        assert_eq!(dependency.formula(&["a", "b", "c", "d"]), "d = -1 + a - 2.5*b + 1/3*c");
-        let near =
-            Dependency { terms: vec![(0, std::f64::consts::PI)], constant: 0.0, exact: false, ..dependency };
-        assert_eq!(near.formula::<&str>(&[]), "x3 ≈ 3.14159*x0");
-        let zero = Dependency { terms: Vec::new(), exact: true, ..near };
-        assert_eq!(zero.formula(&["a"]), "x3 = 0");
+        let terms = [(0, 1.0), (1, -2.5), (2, 1.0 / 3.0)];
+        let formula = Formula { column: 3, constant: -1.0, terms: &terms, exact: true };
+        assert_eq!(formula.written(&["a", "b", "c", "d"]), "d = a - 2.5·b + 1/3·c - 1");
+        let near = Formula { terms: &[(0, -std::f64::consts::PI)], constant: 0.0, exact: false, ..formula };
+        assert_eq!(near.written::<&str>(&[]), "x[3] ≈ -3.14159·x[0]");
+        let zero = Formula { terms: &[], exact: true, ..near };
+        assert_eq!(zero.written(&["a"]), "x[3] = 0");
     }
 }

@@ -35,10 +35,11 @@ pub use condition::{Condition, condition};
 pub use definiteness::{Definiteness, definiteness};
 pub use dependencies::{Dependency, dependencies};
 pub use effective_rank::{EffectiveRank, effective_rank};
+pub(crate) use formula::{Formula, short_number};
 pub use hull::{Hull, HullMembership, SeparatingHyperplane, hull_membership, hull_membership_of_many};
 pub use norms::{MatrixNorms, VectorNorms, matrix_norms, vector_norms};
 pub use orthogonality::{Orthogonality, orthogonality};
-pub use rank::{Rank, rank, rank_tolerance};
+pub use rank::{Rank, rank, rank_tolerance, rank_tolerance_of};
 pub use span::{SpanMembership, span_membership};
 
 /// The rank alone, of a matrix that errors will call `name`.
@@ -46,7 +47,7 @@ pub(crate) fn rank_of_factor(
     name: crate::check::Argument,
     x: &spanwise_kernels::Matrix,
 ) -> Result<usize, crate::LinearError> {
-    Ok(rank::of_factor(name, x)?.rank)
+    Ok(rank::of_factor(name, x, f64::EPSILON / 2.0)?.rank)
 }
 
 /// A copy with columns of length 1.

@@ -8,9 +8,9 @@
 //! Scaling makes the answer independent of units; the tolerance depends on the number of columns, not of rows, because
 //! the triangular factor of any number of rows carries the same relative rounding.
 
-use crate::LinearError;
 use crate::check::{Argument, argument};
 use crate::dense::{self, r_factor, unit_columns};
+use crate::{LinearError, RowSource};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// The numerical rank, and how sure it is.
@@ -27,7 +27,7 @@ pub struct Rank {
     /// The last singular value that counts over the first that does not; infinite where that one is 0 or absent.
     pub gap: f64,
     /// The lower and the upper end of the band around the tolerance: a sixteenth of it, which is one rounding per
-    /// column, and a thousand times it.
+    /// column, and a thousand times it (at most 1).
     pub band: (f64, f64),
     /// The rank at the upper and at the lower end of the band: at most and at least `rank`.
     pub rank_in_band: (usize, usize),
@@ -45,10 +45,20 @@ impl Rank {
     }
 }
 
-/// The share of the largest singular value below which one counts as zero: sixteen roundings per column, of at least
-/// eight columns.
+/// The tolerance of every decision about rank, for numbers of f64: [`rank_tolerance_of`] with a precision of 2⁻⁵³.
 pub fn rank_tolerance(columns: usize) -> f64 {
-    16.0 * f64::EPSILON * columns.max(8) as f64
+    rank_tolerance_of(columns, f64::EPSILON / 2.0)
+}
+
+/// The one rule of rank: what is at most this share of a column (or of the largest singular value of columns of length
+/// 1) counts as nothing.
+///
+/// Sixteen roundings of f64 per column, of at least 32 columns, because each column adds its own rounding to a
+/// factorisation; and at least sixteen times the `precision` (relative rounding) of the numbers as they are stored, because
+/// what f32 cannot tell apart does not become independent by being converted. Rows do not matter: more of them do not
+/// make numbers less precise.
+pub fn rank_tolerance_of(columns: usize, precision: f64) -> f64 {
+    (16.0 * f64::EPSILON * columns.max(32) as f64).max(16.0 * precision)
 }
 
 /// The rank of the columns of `x` (n × p), with its tolerance, gap and band.
@@ -66,24 +76,56 @@ pub fn rank_tolerance(columns: usize) -> f64 {
 /// ```
 pub fn rank<T: Element>(x: View<'_, T>) -> Result<Rank, LinearError> {
     let name = argument("measure", "X");
-    of_factor(name, &r_factor(name, &x)?)
+    of_factor(name, &r_factor(name, &x)?, x.precision())
 }
 
-/// The rank of anything with triangular factor `r` (k × p).
-pub(crate) fn of_factor(name: Argument, r: &Matrix) -> Result<Rank, LinearError> {
+/// The rank of anything with triangular factor `r` (k × p) of numbers that were stored with this precision.
+pub(crate) fn of_factor(name: Argument, r: &Matrix, precision: f64) -> Result<Rank, LinearError> {
     let unit = unit_columns(r).0;
     let failed = |_| LinearError::Unconverged { operation: name.operation, argument: name.name };
     let singular_values = dense::singular_values(&unit).map_err(failed)?;
     let columns = r.cols();
-    let tolerance = rank_tolerance(columns);
+    let tolerance = rank_tolerance_of(columns, precision);
     let largest = singular_values.first().copied().unwrap_or(0.0);
     let above = |tolerance: f64| singular_values.iter().filter(|&&s| s > tolerance * largest).count();
     let rank = above(tolerance);
-    let band = (tolerance / 16.0, tolerance * 1000.0);
+    let band = (tolerance / 16.0, (tolerance * 1000.0).min(1.0));
     let gap = match (rank.checked_sub(1).map(|last| singular_values[last]), singular_values.get(rank)) {
         (Some(kept), Some(&left)) if left > 0.0 => kept / left,
         _ => f64::INFINITY,
     };
     let rank_in_band = (above(band.1), above(band.0));
     Ok(Rank { rank, columns, tolerance, singular_values, gap, band, rank_in_band })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::dependencies;
+    use crate::testing::wavy;
+
+    #[test]
+    fn one_rule_decides_rank_for_measures_and_fits() {
+        assert_eq!(rank_tolerance(3), 512.0 * f64::EPSILON);
+        assert_eq!(rank_tolerance(100), 1600.0 * f64::EPSILON);
+        // What f32 cannot tell apart is dependent, in a measure as in a fit.
+        let wide = Matrix::from_fn(60, 3, |i, j| {
+            let (a, b) = ((i as f64 * 0.37).sin(), (i as f64 * 0.71).cos());
+            [a, b, 0.3 * a + 0.7 * b][j]
+        });
+        let short: Vec<f32> = wide.as_slice().iter().map(|&x| x as f32).collect();
+        let y: Vec<f64> = (0..60).map(|i| (f64::from(i) * 0.11).sin()).collect();
+        let short = View::new(&short, &[60, 3]).unwrap();
+        let fitted = crate::LeastSquares::new().intercept(false).fit(&short, &y[..]).unwrap();
+        let measured = rank(short).unwrap();
+        assert_eq!((measured.rank, fitted.rank().rank), (2, 2));
+        assert_eq!(measured.tolerance, fitted.rank().tolerance);
+        assert_eq!(dependencies(short, false, None).unwrap().len(), 1);
+        for p in [3, 40] {
+            let x = wavy(90, p);
+            let fitted =
+                crate::LeastSquares::new().intercept(false).fit(&x.view(), &vec![1.0; 90][..]).unwrap();
+            assert_eq!(rank(x.view()).unwrap().tolerance, fitted.rank().tolerance);
+        }
+    }
 }

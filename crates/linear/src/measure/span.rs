@@ -1,10 +1,10 @@
 //! Whether a vector is a combination of the columns.
 
-use super::rank::rank_tolerance;
+use super::rank::rank_tolerance_of;
 use crate::check::argument;
 use crate::dense::{load, load_vector, norm, norm_inf, power_of_two_near, transposed_times, unit_columns};
 use crate::project::ColumnSpace;
-use crate::{Extent, LinearError};
+use crate::{Extent, LinearError, RowSource};
 use spanwise_kernels::{Element, View};
 
 /// Whether a vector lies in the span of the columns, with what proves it either way.
@@ -43,6 +43,7 @@ pub struct SpanMembership {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn span_membership<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<SpanMembership, LinearError> {
+    let precision = x.precision().max(v.precision());
     let x = load(argument("measure", "X"), &x)?;
     let name = argument("measure", "v");
     let v = load_vector(name, &v)?;
@@ -55,7 +56,7 @@ pub fn span_membership<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<Spa
     let residual = if size > 0.0 { left / size } else { 0.0 };
     let direction = divided(&divided(&parts.outside, unit), if left > 0.0 { left } else { 1.0 });
     let cosines = transposed_times(&unit_columns(&x).0, &direction);
-    let tolerance = rank_tolerance(x.cols());
+    let tolerance = rank_tolerance_of(x.cols(), precision);
     Ok(SpanMembership {
         inside: residual <= tolerance,
         coefficients: parts.coefficients,

@@ -169,19 +169,19 @@ fn dependencies_are_formulas_in_column_names() {
     let base = wavy(50, 4);
     let made = |f: &dyn Fn(usize, usize) -> f64, p: usize| Matrix::from_fn(50, p, f);
     let shifted = made(&|i, j| if j == 3 { base[(i, 2)] + 2.0 } else { base[(i, j)] }, 4);
-    assert_eq!(formulas(&shifted, true), ["x3 = 2 + x2"]);
+    assert_eq!(formulas(&shifted, true), ["x[3] = x[2] + 2"]);
     assert_eq!(formulas(&shifted, false), Vec::<String>::new());
     let twice = made(&|i, j| base[(i, j % 2)], 3);
-    assert_eq!(formulas(&twice, false), ["x2 = x0"]);
+    assert_eq!(formulas(&twice, false), ["x[2] = x[0]"]);
     let one_hot = made(&|i, j| f64::from(u8::from(i % 3 == j)), 3);
-    assert_eq!(formulas(&one_hot, true), ["x2 = 1 - x0 - x1"]);
+    assert_eq!(formulas(&one_hot, true), ["x[2] = -x[0] - x[1] + 1"]);
     let constant = made(&|i, j| if j == 1 { 5.0 } else { base[(i, j)] }, 2);
-    assert_eq!(formulas(&constant, true), ["x1 = 5"]);
-    assert_eq!(formulas(&Matrix::zeros(4, 1), true), ["x0 = 0"]);
+    assert_eq!(formulas(&constant, true), ["x[1] = 5"]);
+    assert_eq!(formulas(&Matrix::zeros(4, 1), true), ["x[0] = 0"]);
     let mixed = made(&|i, j| if j == 3 { 0.5 * base[(i, 0)] - base[(i, 1)] / 3.0 } else { base[(i, j)] }, 4);
-    assert_eq!(formulas(&mixed, true), ["x3 = 0.5*x0 - 1/3*x1"]);
+    assert_eq!(formulas(&mixed, true), ["x[3] = 0.5·x[0] - 1/3·x[1]"]);
     let named = dependencies(mixed.view(), true, None).unwrap();
-    assert_eq!(named[0].formula(&["a", "b", "c", "d"]), "d = 0.5*a - 1/3*b");
+    assert_eq!(named[0].formula(&["a", "b", "c", "d"]), "d = 0.5·a - 1/3·b");
     assert!(named[0].exact && named[0].residual < 1e-14);
 }
 
@@ -191,7 +191,7 @@ fn a_coefficient_that_is_no_short_number_is_not_rounded() {
     let x =
         Matrix::from_fn(30, 3, |i, j| if j == 2 { PI * base[(i, 0)] + base[(i, 1)] } else { base[(i, j)] });
     let found = &dependencies(x.view(), true, None).unwrap()[0];
-    assert_eq!(found.formula::<&str>(&[]), "x2 ≈ 3.14159*x0 + x1");
+    assert_eq!(found.formula::<&str>(&[]), "x[2] ≈ 3.14159·x[0] + x[1]");
     assert!((found.terms[0].1 - PI).abs() < 1e-13 && !found.exact);
     // Near 2, but not 2: the digits that matter are kept.
     let x = Matrix::from_fn(30, 2, |i, j| if j == 1 { 2.000_000_1 * base[(i, 0)] } else { base[(i, j)] });
@@ -207,7 +207,7 @@ fn near_dependencies_are_found_with_a_wider_tolerance() {
     });
     assert!(dependencies(x.view(), true, None).unwrap().is_empty());
     let found = &dependencies(x.view(), true, Some(1e-6)).unwrap()[0];
-    assert_eq!(found.formula::<&str>(&[]), "x2 = x0 - x1");
+    assert_eq!(found.formula::<&str>(&[]), "x[2] = x[0] - x[1]");
     assert!(found.residual > 1e-10 && found.residual < 1e-8, "{found:?}");
     assert!(dependencies(x.view(), true, Some(-1.0)).is_err());
 }
@@ -220,7 +220,7 @@ fn scales_apart_and_many_rows_do_not_hide_a_formula() {
     });
     let found = dependencies(x.view(), true, None).unwrap();
     let text: Vec<String> = found.iter().map(|one| one.formula(&["a", "b", "c", "d"])).collect();
-    assert_eq!(text, ["c = 2*a", "d = 1e-24*a + b"]);
+    assert_eq!(text, ["c = 2·a", "d = 1e-24·a + b"]);
     assert_eq!(rank(x.view()).unwrap().rank, 2);
 }
 

@@ -8,15 +8,15 @@ use super::estimate::{inverse_norm, one_norm};
 use crate::LinearError;
 use crate::check::argument;
 use crate::decompose::check_symmetric;
-use crate::dense::{self, UNIT_ROUNDOFF, load, solve_lower, solve_lower_transposed};
+use crate::dense::{self, UNIT_ROUNDOFF, load, solve_upper, solve_upper_transposed};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// A symmetric positive definite matrix factored once, to solve with many right-hand sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CholeskyFactor {
     a: Matrix,
-    /// Lower triangular, of the scaled matrix.
-    l: Matrix,
+    /// Upper triangular, of the scaled matrix.
+    r: Matrix,
     /// Powers of two.
     scale: Vec<f64>,
     condition: f64,
@@ -65,7 +65,7 @@ impl CholeskyFactor {
         let mut jitter = 0.0;
         loop {
             match factor(&scaled, jitter) {
-                Ok((l, condition)) => return Ok(CholeskyFactor { a, l, scale, condition, jitter }),
+                Ok((r, condition)) => return Ok(CholeskyFactor { a, r, scale, condition, jitter }),
                 Err(fault) => {
                     let next = if jitter == 0.0 { 1e-15 * n as f64 } else { 10.0 * jitter };
                     if next > max_jitter {
@@ -82,8 +82,8 @@ impl CholeskyFactor {
         let b = right_side(&b, self.a.rows())?;
         let solve = |b: &[f64]| {
             let mut y: Vec<f64> = b.iter().zip(&self.scale).map(|(b, scale)| b * scale).collect();
-            solve_lower(&self.l, &mut y);
-            solve_lower_transposed(&self.l, &mut y);
+            solve_upper_transposed(&self.r, &mut y);
+            solve_upper(&self.r, &mut y);
             y.iter_mut().zip(&self.scale).for_each(|(y, scale)| *y *= scale);
             y
         };
@@ -109,31 +109,31 @@ enum Fault {
     Condition(f64),
 }
 
-/// L and the condition number of the scaled matrix with `jitter` of its diagonal added.
+/// R and the condition number of the scaled matrix with `jitter` of its diagonal added.
 fn factor(scaled: &Matrix, jitter: f64) -> Result<(Matrix, f64), Fault> {
     let n = scaled.rows();
     let a = Matrix::from_fn(n, n, |i, j| scaled[(i, j)] * if i == j { 1.0 + jitter } else { 1.0 });
-    let l = dense::cholesky(&a).map_err(|pivot| Fault::Curvature(curvature_at(&a, pivot)))?;
+    let r = dense::cholesky(&a).map_err(|pivot| Fault::Curvature(curvature_at(&a, pivot)))?;
     let solve = |x: &mut [f64]| {
-        solve_lower(&l, x);
-        solve_lower_transposed(&l, x);
+        solve_upper_transposed(&r, x);
+        solve_upper(&r, x);
     };
     let condition = one_norm(&a) * inverse_norm(n, solve, solve);
-    if condition * UNIT_ROUNDOFF >= 1.0 { Err(Fault::Condition(condition)) } else { Ok((l, condition)) }
+    if condition * UNIT_ROUNDOFF >= 1.0 { Err(Fault::Condition(condition)) } else { Ok((r, condition)) }
 }
 
 /// The curvature along the direction that stopped the factorisation at `pivot`.
 ///
 /// ```text
-/// A = [A₁ a; aᵀ α], A₁ = LLᵀ:  v = [−A₁⁻¹a; 1],  vᵀAv = α − ‖L⁻¹a‖²
+/// A = [A₁ a; aᵀ α], A₁ = RᵀR:  v = [−A₁⁻¹a; 1],  vᵀAv = α − ‖R⁻ᵀa‖²
 /// ```
 fn curvature_at(a: &Matrix, pivot: usize) -> f64 {
     let leading = Matrix::from_fn(pivot, pivot, |i, j| a[(i, j)]);
-    let Ok(l) = dense::cholesky(&leading) else { return 0.0 };
+    let Ok(r) = dense::cholesky(&leading) else { return 0.0 };
     let mut along = a.row(pivot)[..pivot].to_vec();
-    solve_lower(&l, &mut along);
+    solve_upper_transposed(&r, &mut along);
     let curvature = a[(pivot, pivot)] - dense::dot(&along, &along);
-    solve_lower_transposed(&l, &mut along);
+    solve_upper(&r, &mut along);
     curvature / (1.0 + dense::dot(&along, &along))
 }
 

@@ -1,7 +1,7 @@
 //! A summary as bytes and back.
 //!
 //! ```text
-//!  "SPANSUM\n"  version u32   columns u64   targets u64   rows u64   zero-weight rows u64   weight sum f64
+//!  "SPANSUM\n"  version u32   columns u64   targets u64   rows u64   zero-weight rows u64   weight sum f64   Σ ln w f64
 //!  shift f64 × (d + t)   exponents i32 × (d + t)   R, upper triangle row by row, f64 × m(m + 1)/2   checksum u64
 //! ```
 //!
@@ -11,8 +11,9 @@ use super::{Summary, Triangle};
 use crate::{BytesFault, LinearError};
 
 const MAGIC: &[u8; 8] = b"SPANSUM\n";
-const VERSION: u32 = 1;
-const HEADER: usize = 8 + 4 + 5 * 8;
+/// Version 1 did not keep Σ ln w, without which a fit of weighted rows has no likelihood; it is not read.
+const VERSION: u32 = 2;
+const HEADER: usize = 8 + 4 + 6 * 8;
 
 fn checksum(bytes: &[u8]) -> u64 {
     bytes
@@ -59,6 +60,7 @@ impl Summary {
             bytes.extend(count.to_le_bytes());
         }
         bytes.extend(self.weight_sum.to_le_bytes());
+        bytes.extend(self.log_weight_sum.to_le_bytes());
         bytes.extend(self.shift.iter().flat_map(|x| x.to_le_bytes()));
         bytes.extend(self.exponents.iter().flat_map(|x| x.to_le_bytes()));
         for i in 0..m {
@@ -79,16 +81,16 @@ fn read(bytes: &[u8]) -> Result<Summary, BytesFault> {
         return Err(BytesFault::NotASummary);
     }
     let found = bytes.len();
+    // The version comes before the length, which depends on it.
+    if let Some(&version) = bytes[8..].first_chunk().filter(|&&version| version != VERSION.to_le_bytes()) {
+        return Err(BytesFault::Version { found: u32::from_le_bytes(version), known: VERSION });
+    }
     if found < HEADER {
         return Err(BytesFault::Length { found, expected: HEADER });
     }
-    let mut reader = Reader(&bytes[8..]);
-    let version = u32::from_le_bytes(reader.take());
-    if version != VERSION {
-        return Err(BytesFault::Version { found: version, known: VERSION });
-    }
+    let mut reader = Reader(&bytes[12..]);
     let (d, t, rows, zero_weight_rows) = (reader.u64(), reader.u64(), reader.u64(), reader.u64());
-    let weight_sum = reader.f64();
+    let (weight_sum, log_weight_sum) = (reader.f64(), reader.f64());
     let expected = length(d, t).ok_or(BytesFault::Content { what: "the number of columns" })?;
     if found != expected {
         return Err(BytesFault::Length { found, expected });
@@ -112,10 +114,23 @@ fn read(bytes: &[u8]) -> Result<Summary, BytesFault> {
     if !(weight_sum.is_finite() && weight_sum >= 0.0) || (rows == 0) != (weight_sum == 0.0) {
         return Err(BytesFault::Content { what: "the sum of the weights" });
     }
+    if !log_weight_sum.is_finite() || (rows == 0 && log_weight_sum != 0.0) {
+        return Err(BytesFault::Content { what: "the sum of the weights' logarithms" });
+    }
     if exponents.iter().any(|e| e.abs() > 2200) {
         return Err(BytesFault::Content { what: "an exponent" });
     }
     let triangle =
         Triangle::from_row_major(m, entries).ok_or(BytesFault::Content { what: "the triangle" })?;
-    Ok(Summary { columns, targets, rows, zero_weight_rows, weight_sum, shift, exponents, triangle })
+    Ok(Summary {
+        columns,
+        targets,
+        rows,
+        zero_weight_rows,
+        weight_sum,
+        log_weight_sum,
+        shift,
+        exponents,
+        triangle,
+    })
 }

@@ -15,12 +15,14 @@
 mod bytes;
 mod csr;
 mod sources;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
 pub use csr::CsrRows;
 pub(crate) use sources::{Borrowed, Scaled, SelectedRows, sampled_means, times_power_of_two};
+pub use stream::SummaryStream;
 
 use crate::check::{self, argument};
 use crate::{Extent, LinearError, NoColumns, RowSource};
@@ -49,6 +51,8 @@ pub struct Summary {
     rows: u64,
     zero_weight_rows: u64,
     weight_sum: f64,
+    /// Σ ln w, for the likelihood; 0 where no weights were given.
+    log_weight_sum: f64,
     /// `d + t`, in the columns' own units.
     shift: Vec<f64>,
     /// `d + t`: column `j` is kept times 2^exponent.
@@ -66,6 +70,7 @@ impl Summary {
             rows: 0,
             zero_weight_rows: 0,
             weight_sum: 0.0,
+            log_weight_sum: 0.0,
             shift: vec![0.0; columns + targets],
             exponents: vec![0; columns + targets],
             triangle: Triangle::zeros(1 + columns + targets),
@@ -145,7 +150,12 @@ impl Summary {
         let mut part = Summary {
             rows: x.rows() as u64,
             weight_sum: weights.map_or(x.rows() as f64, |w| w.iter().sum()),
-            shift: if self.rows == 0 { sources::sampled_means(x, y) } else { self.shift.clone() },
+            log_weight_sum: weights.map_or(0.0, |w| w.iter().map(|w| w.ln()).sum()),
+            shift: if self.rows == 0 && self.shift.iter().all(|&c| c == 0.0) {
+                sources::sampled_means(x, y)
+            } else {
+                self.shift.clone()
+            },
             exponents: self.exponents.clone(),
             ..Summary::new(self.columns, self.targets)
         };
@@ -246,6 +256,7 @@ impl Summary {
         self.triangle.merge(&other.triangle);
         self.rows += other.rows;
         self.weight_sum += other.weight_sum;
+        self.log_weight_sum += other.log_weight_sum;
     }
 
     fn set_exponents(&mut self, exponents: &[i32]) {
@@ -294,6 +305,11 @@ impl Summary {
     /// The sum of the weights: the number of rows where none were given.
     pub fn weight_sum(&self) -> f64 {
         self.weight_sum
+    }
+
+    /// The sum of the weights' logarithms: 0 where none were given.
+    pub fn log_weight_sum(&self) -> f64 {
+        self.log_weight_sum
     }
 
     /// The weighted mean of column `j`, targets after the columns; 0 of no rows.

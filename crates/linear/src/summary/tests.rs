@@ -1,6 +1,6 @@
 //! Summaries: pieces, merges, bytes, extremes.
 
-use super::{CsrRows, Summary};
+use super::{CsrRows, Summary, SummaryStream};
 use crate::{BytesFault, Extent, LeastSquares, LinearError, LinearFit};
 use spanwise_kernels::{Matrix, View};
 
@@ -81,6 +81,39 @@ fn a_tree_of_merges_is_as_good_as_a_chain() {
 }
 
 #[test]
+fn a_stream_of_many_batches_rounds_less_than_a_chain() {
+    // Far from zero, so that the intercept shows what the means have lost.
+    let (n, batch) = (40_000, 20);
+    let rows = |c: usize| -> (Vec<f64>, Vec<f64>) {
+        let t = |i: usize| (((c * batch + i) * 7919 % 10_007) as f64 / 10_007.0).sqrt();
+        let x: Vec<f64> = (0..batch).flat_map(|i| [1e5 + 1e3 * t(i), 50.0 + t(3 * i + 1)]).collect();
+        let y = (0..batch).map(|i| 1.0 + 1e-3 * x[2 * i] - x[2 * i + 1] + 0.1 * t(5 * i + 2)).collect();
+        (x, y)
+    };
+    let (mut stream, mut chain) = (SummaryStream::new(2, 1), Summary::new(2, 1));
+    let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
+    for c in 0..n / batch {
+        let (x, y) = rows(c);
+        let view = View::new(&x, &[batch, 2]).unwrap();
+        stream.push(&view, &y[..], None).unwrap();
+        chain.push(&view, &y[..], None).unwrap();
+        all_x.extend(x);
+        all_y.extend(y);
+    }
+    assert_eq!((stream.rows(), stream.finish().rows()), (n as u64, n as u64));
+    let whole = LeastSquares::new().fit(&View::new(&all_x, &[n, 2]).unwrap(), &all_y[..]).unwrap();
+    let error = |summary: &Summary| {
+        let model = LeastSquares::new().fit_summary(summary).unwrap();
+        assert_eq!(model.rank().rank, whole.rank().rank);
+        let pairs = values(&model).into_iter().zip(values(&whole));
+        pairs.map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max)
+    };
+    let (tree, chain) = (error(&stream.finish()), error(&chain));
+    assert!(tree < 1e-12 && tree <= chain, "{tree:e} {chain:e}");
+    assert_eq!(SummaryStream::new(2, 1).finish(), Summary::new(2, 1));
+}
+
+#[test]
 fn means_and_norms_are_those_of_the_weighted_rows() {
     let x = View::new(&[1.0, 10.0, 3.0, 30.0], &[2, 2]).unwrap();
     let summary = Summary::of(&x, &[5.0, 9.0][..], Some(&[1.0, 3.0])).unwrap();
@@ -132,13 +165,14 @@ fn damaged_bytes_are_an_error_wherever_the_damage_is() {
         Summary::from_bytes(&longer),
         Err(LinearError::Bytes { fault: BytesFault::Length { .. } })
     ));
-    let mut later = bytes;
-    later[8] = 9;
-    let error = Summary::from_bytes(&later).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "summary: the bytes have format version 9; this program reads versions up to 1"
-    );
+    for version in [1, 9] {
+        let mut other = bytes.clone();
+        other[8] = version;
+        let error = Summary::from_bytes(&other).unwrap_err();
+        let expected =
+            format!("summary: the bytes have format version {version}; this program reads version 2");
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 #[test]
@@ -189,16 +223,18 @@ fn sparse_rows_must_be_well_formed() {
 }
 
 #[test]
-fn the_likelihood_of_weighted_rows_is_not_guessed_from_a_summary() {
+fn a_summary_of_weighted_rows_has_the_likelihood_of_the_rows() {
     let (x, y) = ([1.0, 2.0, 3.0, 4.0, 6.0], [1.0, 3.0, 2.0, 5.0, 4.0]);
-    let x = View::new(&x, &[5, 1]).unwrap();
-    let y = View::new(&y, &[5, 1]).unwrap();
-    let fit = |weights: Option<&[f64]>| {
-        let summary = Summary::of(&x, &y, weights).unwrap();
-        LeastSquares::new().fit_summary(&summary).unwrap().statistics(0).unwrap()
-    };
-    assert!(fit(None).aic.is_finite() && fit(None).log_likelihood.is_finite());
-    let weighted = fit(Some(&[1.0, 2.0, 3.0, 4.0, 5.0]));
-    assert!(weighted.log_likelihood.is_nan() && weighted.aic.is_nan() && weighted.bic.is_nan());
-    assert!(weighted.r_squared.is_finite());
+    let weights = [1.0, 2.0, 3.0, 0.25, 5.0];
+    let all = View::new(&x, &[5, 1]).unwrap();
+    let rows = LeastSquares::new().fit_weighted(&all, &y[..], &weights).unwrap().statistics(0).unwrap();
+    let mut parts = Summary::of(&View::new(&x[..2], &[2, 1]).unwrap(), &y[..2], Some(&weights[..2])).unwrap();
+    let rest = Summary::of(&View::new(&x[2..], &[3, 1]).unwrap(), &y[2..], Some(&weights[2..])).unwrap();
+    parts.merge(&Summary::from_bytes(&rest.to_bytes()).unwrap()).unwrap();
+    let found = LeastSquares::new().fit_summary(&parts).unwrap().statistics(0).unwrap();
+    for (found, expected) in
+        [(found.log_likelihood, rows.log_likelihood), (found.aic, rows.aic), (found.bic, rows.bic)]
+    {
+        assert!((found / expected - 1.0).abs() < 1e-13, "{found} {expected}");
+    }
 }

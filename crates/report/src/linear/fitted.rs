@@ -39,7 +39,7 @@ pub fn fitted_text(fitted: &Fitted, files: Files<'_>, ink: Ink) -> String {
 fn coefficients(page: &mut Block, fitted: &Fitted, part: &Coefficients, ink: Ink) {
     let (lower, upper) = (percent_point(fitted.confidence, false), percent_point(fitted.confidence, true));
     let mut sheet =
-        Sheet::new(&["term", "estimate", "std. error", fitted.statistic, "p", &lower, &upper, "digits"]);
+        Sheet::new(&["term", "estimate", "std error", fitted.statistic, "p", &lower, &upper, "digits"]);
     for term in part.terms.iter().take(SHOWN) {
         sheet.push(row(term, ink));
     }

@@ -1,11 +1,11 @@
 //! The table: shapes around every edge, and every option.
 
-use crate::{Alignment, Blocks, Causal, Options, Problem, Window};
+use crate::{Alignment, Blocks, Causal, Dropout, Options, Problem, Window};
 use spanwise_kernels::{Element, View};
 
 /// What is asked of a case beyond plain attention.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Ask {
+pub(crate) enum Ask {
     Plain,
     Scale(f64),
     SoftCap(f64),
@@ -18,10 +18,11 @@ pub(super) enum Ask {
     Window(Option<usize>, Option<usize>),
     Lengths,
     Sinks(f64),
+    Dropout(f64),
     Everything,
 }
 
-pub(super) const ASKS: &[Ask] = &[
+pub(crate) const ASKS: &[Ask] = &[
     Ask::Plain,
     Ask::Scale(0.37),
     Ask::SoftCap(1.5),
@@ -43,12 +44,14 @@ pub(super) const ASKS: &[Ask] = &[
     Ask::Lengths,
     Ask::Sinks(1.25),
     Ask::Sinks(-300.0),
+    Ask::Dropout(0.2),
+    Ask::Dropout(0.9),
     Ask::Everything,
 ];
 
 /// How q, k and v lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Lie {
+pub(crate) enum Lie {
     /// `(B, H, N, D)` without gaps.
     Rows,
     /// `(B, N, H, D)`.
@@ -58,28 +61,28 @@ pub(super) enum Lie {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
-    pub(super) b: usize,
-    pub(super) h: usize,
-    pub(super) g: usize,
-    pub(super) n: usize,
-    pub(super) m: usize,
-    pub(super) d: usize,
-    pub(super) e: usize,
-    pub(super) ask: Ask,
-    pub(super) lie: Lie,
+pub(crate) struct Case {
+    pub(crate) b: usize,
+    pub(crate) h: usize,
+    pub(crate) g: usize,
+    pub(crate) n: usize,
+    pub(crate) m: usize,
+    pub(crate) d: usize,
+    pub(crate) e: usize,
+    pub(crate) ask: Ask,
+    pub(crate) lie: Lie,
     /// Scores are about so large.
-    pub(super) amplitude: f64,
+    pub(crate) amplitude: f64,
 }
 
 impl Case {
-    pub(super) const fn new([b, h, g, n, m, d, e]: [usize; 7], ask: Ask) -> Case {
+    pub(crate) const fn new([b, h, g, n, m, d, e]: [usize; 7], ask: Ask) -> Case {
         Case { b, h, g, n, m, d, e, ask, lie: Lie::Rows, amplitude: 1.0 }
     }
 }
 
 /// Lengths around the lanes (4, 8, 16), the register tiles (12, 24, 32), the blocks (64, 72) and the tiles (256).
-pub(super) const SHAPES: &[[usize; 7]] = &[
+pub(crate) const SHAPES: &[[usize; 7]] = &[
     [1, 1, 1, 1, 1, 1, 1],
     [2, 2, 1, 3, 2, 3, 5],
     [1, 1, 1, 7, 8, 8, 8],
@@ -102,7 +105,7 @@ pub(super) const SHAPES: &[[usize; 7]] = &[
 ];
 
 /// Numbers that repeat nothing for a long while, between −1 and 1.
-pub(super) fn numbers<T: Element>(seed: u64, count: usize, amplitude: f64) -> Vec<T> {
+pub(crate) fn numbers<T: Element>(seed: u64, count: usize, amplitude: f64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = |_| {
         state ^= state << 13;
@@ -114,21 +117,21 @@ pub(super) fn numbers<T: Element>(seed: u64, count: usize, amplitude: f64) -> Ve
 }
 
 /// A case's numbers, owned.
-pub(super) struct Data<T> {
-    pub(super) case: Case,
-    pub(super) q: Vec<T>,
-    pub(super) k: Vec<T>,
-    pub(super) v: Vec<T>,
-    pub(super) bias: Vec<T>,
-    pub(super) mask: Vec<bool>,
+pub(crate) struct Data<T> {
+    pub(crate) case: Case,
+    pub(crate) q: Vec<T>,
+    pub(crate) k: Vec<T>,
+    pub(crate) v: Vec<T>,
+    pub(crate) bias: Vec<T>,
+    pub(crate) mask: Vec<bool>,
     keep: Vec<bool>,
     slopes: Vec<f64>,
-    sinks: Vec<f64>,
+    pub(crate) sinks: Vec<f64>,
     lengths: Vec<usize>,
 }
 
 impl<T: Element> Data<T> {
-    pub(super) fn new(case: &Case) -> Self {
+    pub(crate) fn new(case: &Case) -> Self {
         let &Case { b, h, g, n, m, d, e, amplitude, .. } = case;
         // Products of two such numbers add up to about `amplitude·√D`, which the scale turns into the amplitude.
         let wide = (3.0 * amplitude).sqrt();
@@ -157,7 +160,7 @@ impl<T: Element> Data<T> {
         }
     }
 
-    pub(super) fn options(&self) -> Options<'_, T> {
+    pub(crate) fn options(&self) -> Options<'_, T> {
         let Case { b, h, n, m, ask, .. } = self.case;
         let none = Options::default();
         let dims = |own: [bool; 4]| {
@@ -190,6 +193,7 @@ impl<T: Element> Data<T> {
                 Options { window: Some(Window { left, right, alignment: aligned }), ..none }
             }
             Ask::Lengths => Options { lengths: Some(&self.lengths), ..none },
+            Ask::Dropout(probability) => Options { dropout: Some(Dropout { probability, seed: 11 }), ..none },
             Ask::Sinks(_) => Options { sinks: Some(&self.sinks), ..none },
             Ask::Everything => Options {
                 scale: Some(0.2),
@@ -202,15 +206,16 @@ impl<T: Element> Data<T> {
                 blocks: Some(blocks(7, 33)),
                 lengths: Some(&self.lengths),
                 sinks: Some(&self.sinks),
+                dropout: Some(Dropout { probability: 0.1, seed: 5 }),
             },
         }
     }
 
-    pub(super) fn problem(&self) -> Problem<'_, T> {
+    pub(crate) fn problem(&self) -> Problem<'_, T> {
         self.with(&self.options())
     }
 
-    pub(super) fn with<'a>(&'a self, options: &Options<'a, T>) -> Problem<'a, T> {
+    pub(crate) fn with<'a>(&'a self, options: &Options<'a, T>) -> Problem<'a, T> {
         let Case { b, h, g, n, m, d, e, .. } = self.case;
         Problem::new(
             self.view(&self.q, [b, h, n, d]),

@@ -5,11 +5,11 @@
 //! anyone, and an exponential magnifies the rounding of its score by the score's size, so there the rule allows
 //! sixteen units, or two for each unit of the largest score.
 
-mod cases;
+pub(crate) mod cases;
 mod plain;
 mod properties;
 mod special;
-mod table;
+pub(crate) mod table;
 mod threads;
 
 use crate::forward::forward_on;
@@ -20,7 +20,7 @@ use spanwise_kernels::simd::Isa;
 use spanwise_kernels::{Dtype, Element};
 
 /// The distance between 1 and the next number of a storage type.
-fn epsilon(dtype: Dtype) -> f64 {
+pub(crate) fn epsilon(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F64 => f64::EPSILON,
         Dtype::F32 => f64::from(f32::EPSILON),
@@ -30,7 +30,7 @@ fn epsilon(dtype: Dtype) -> f64 {
 }
 
 /// The largest distance between two lists, where NaN equals NaN and an infinity itself.
-fn distance(found: &[f64], expected: &[f64]) -> f64 {
+pub(crate) fn distance(found: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(found.len(), expected.len());
     let one = |(&x, &y): (&f64, &f64)| {
         if x == y || (x.is_nan() && y.is_nan()) {
@@ -44,11 +44,11 @@ fn distance(found: &[f64], expected: &[f64]) -> f64 {
     found.iter().zip(expected).map(one).fold(0.0, f64::max)
 }
 
-fn largest(values: &[f64]) -> f64 {
+pub(crate) fn largest(values: &[f64]) -> f64 {
     values.iter().filter(|x| x.is_finite()).fold(0.0, |max, x| x.abs().max(max))
 }
 
-fn to_f64<T: Element>(values: &[T]) -> Vec<f64> {
+pub(crate) fn to_f64<T: Element>(values: &[T]) -> Vec<f64> {
     values.iter().map(|x| x.to_f64()).collect()
 }
 
@@ -78,7 +78,7 @@ fn outputs_follow_the_rule<T: Storage>(case: &Case) {
 }
 
 /// The same bits, NaN or not.
-fn same_bits<T: Element>(a: &[T], b: &[T]) -> bool {
+pub(crate) fn same_bits<T: Element>(a: &[T], b: &[T]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_f64().to_bits() == y.to_f64().to_bits())
 }
 

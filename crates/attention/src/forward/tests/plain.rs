@@ -30,7 +30,7 @@ fn row<T: Storage>(problem: &Problem<'_, T>, [b, h, i]: [usize; 3]) -> Vec<T::Re
         }
         let mut s = T::Real::ZERO;
         for c in 0..d {
-            s += at(&problem.q, [b, h, i, c]) * at(&problem.k, [b, group, j, c]);
+            s += at(&problem.q, [b, h, i, c]) * real(problem.k.at([b, group, j, c]));
         }
         s = s * real(problem.scale);
         if let Some(cap) = problem.softcap {
@@ -62,9 +62,10 @@ fn row<T: Storage>(problem: &Problem<'_, T>, [b, h, i]: [usize; 3]) -> Vec<T::Re
         if s == T::Real::NEG_INFINITY {
             continue;
         }
-        let weight = exp(s) / sum;
+        let kept = problem.dropping(b, h).map_or(1.0, |dropping| dropping.factor_at(i, j));
+        let weight = exp(s) / sum * real(kept);
         for (c, o) in out.iter_mut().enumerate() {
-            *o += weight * at(&problem.v, [b, group, j, c]);
+            *o += weight * real(problem.v.at([b, group, j, c]));
         }
     }
     out

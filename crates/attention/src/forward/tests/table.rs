@@ -9,7 +9,7 @@ use spanwise_kernels::simd::Isa;
 use spanwise_kernels::{Element, bf16, f16};
 
 /// Every shape with some options, and every option with some shapes.
-fn table() -> Vec<Case> {
+pub(crate) fn table() -> Vec<Case> {
     let lies = [Lie::Rows, Lie::HeadsInside, Lie::Columns];
     let mut cases: Vec<Case> = SHAPES.iter().map(|&shape| Case::new(shape, Ask::Plain)).collect();
     for (i, &ask) in ASKS.iter().enumerate() {

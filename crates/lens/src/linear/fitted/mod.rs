@@ -8,9 +8,9 @@ pub use classes::{Label, logistic};
 pub use least_squares::least_squares;
 pub use others::{constrained, kernel, ridge};
 
-use super::finding::sorted;
 use super::{Finding, Severity, counted};
 use crate::array::number;
+use crate::finding::sorted;
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 

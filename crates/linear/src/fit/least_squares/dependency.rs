@@ -1,13 +1,13 @@
 //! Each dependent column as a formula in the others.
 
 use super::reduced::Reduced;
+use crate::measure::{Formula, rank_tolerance, short_number};
 use crate::small::{Columns, norm, solve_upper};
-use std::fmt::Write;
 
 /// Terms whose part in a formula is below this fraction of the column are rounding, not structure.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// One column written in others: `x[column] = constant + Σ coefficient · x[other]`.
+/// One column written in others: `x[column] = Σ coefficient · x[other] + constant`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Dependency {
@@ -19,39 +19,20 @@ pub struct Dependency {
     pub constant: f64,
     /// The norm of what the formula leaves unexplained, as a fraction of the column's norm.
     pub relative_residual: f64,
+    /// Whether short numbers near the coefficients explain the column as well as they do; then those are shown.
+    pub exact: bool,
 }
 
 impl Dependency {
     /// The formula in the names of the columns, such as `total = 2·price + tax - 3`. A column without a name is `x[j]`.
+    ///
+    /// `≈` instead of `=` says that a coefficient is shown rounded and the formula was not verified with it.
     pub fn formula(&self, names: &[&str]) -> String {
-        let name = |j: usize| names.get(j).map_or_else(|| format!("x[{j}]"), |name| (*name).to_owned());
-        let mut text = format!("{} =", name(self.column));
-        let parts = self.terms.iter().map(|&(j, a)| (a, Some(j)));
-        let constant = (self.constant != 0.0 || self.terms.is_empty()).then_some((self.constant, None));
-        for (i, (a, column)) in parts.chain(constant).enumerate() {
-            let sign = match (i, a < 0.0) {
-                (0, false) => " ",
-                (0, true) => " -",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            };
-            text.push_str(sign);
-            let size = rounded(a.abs());
-            // Writing to a string cannot fail.
-            let _ = match column {
-                Some(j) if size == "1" => write!(text, "{}", name(j)),
-                Some(j) => write!(text, "{size}·{}", name(j)),
-                None => write!(text, "{size}"),
-            };
-        }
-        text
+        let shown = |c: f64| if self.exact { short_number(c).unwrap_or(c) } else { c };
+        let terms: Vec<(usize, f64)> = self.terms.iter().map(|&(j, c)| (j, shown(c))).collect();
+        let (column, constant) = (self.column, shown(self.constant));
+        Formula { column, constant, terms: &terms, exact: self.exact }.written(names)
     }
-}
-
-/// Ten significant digits, without trailing zeros.
-fn rounded(x: f64) -> String {
-    let digits = format!("{x:.9e}").parse::<f64>().unwrap_or(x);
-    if digits == 0.0 || (1e-4..1e15).contains(&digits) { digits.to_string() } else { format!("{digits:e}") }
 }
 
 /// The dropped terms in the kept ones, as coefficients of the terms as given: `kept × dropped`, by columns.
@@ -60,19 +41,21 @@ pub(super) struct Formulas {
     pub coefficients: Vec<Vec<f64>>,
     /// For each, the fraction left unexplained.
     pub residuals: Vec<f64>,
+    /// For each, whether short numbers near the coefficients leave no more than rounding either.
+    pub exact: Vec<bool>,
 }
 
 /// Solves for the dropped terms in the kept ones.
 pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize]) -> Formulas {
     if dropped.is_empty() {
-        return Formulas { coefficients: Vec::new(), residuals: Vec::new() };
+        return Formulas { coefficients: Vec::new(), residuals: Vec::new(), exact: Vec::new() };
     }
     let mut columns = Columns::of(&reduced.r, 0..reduced.terms());
     for (step, &j) in kept.iter().enumerate() {
         columns.reflect(j, step);
     }
     let r = columns.upper(kept);
-    let mut result = Formulas { coefficients: Vec::new(), residuals: Vec::new() };
+    let mut result = Formulas { coefficients: Vec::new(), residuals: Vec::new(), exact: Vec::new() };
     for &j in dropped {
         let mut a = columns.columns[j][..kept.len()].to_vec();
         solve_upper(&r, &mut a);
@@ -86,10 +69,6 @@ pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize]) -> 
                 *a = 0.0;
             }
         }
-        let mut rest: Vec<f64> = reduced.r.col(j).iter().map(|x| x * reduced.scales[j]).collect();
-        for (a, &i) in a.iter().zip(kept) {
-            rest.iter_mut().zip(reduced.r.col(i)).for_each(|(rest, x)| *rest -= a * x * reduced.scales[i]);
-        }
         if reduced.intercept && kept.first() == Some(&0) {
             let moved: f64 = a.iter().zip(kept).skip(1).map(|(a, &i)| a * shift(i)).sum();
             a[0] += shift(j) - moved;
@@ -97,10 +76,31 @@ pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize]) -> 
                 a[0] = 0.0;
             }
         }
-        result.residuals.push(if reduced.norms[j] > 0.0 { norm(&rest) / reduced.norms[j] } else { 0.0 });
+        let left = unexplained(reduced, j, kept, &a);
+        let short: Option<Vec<f64>> = a.iter().map(|&a| short_number(a)).collect();
+        let size: f64 = a.iter().zip(kept).map(|(a, &i)| (a * reduced.norms[i]).abs()).sum();
+        let allowed = (2.0 * left).max(rank_tolerance(reduced.terms()) * (reduced.norms[j] + size));
+        result.exact.push(short.is_some_and(|short| unexplained(reduced, j, kept, &short) <= allowed));
+        result.residuals.push(if reduced.norms[j] > 0.0 { left / reduced.norms[j] } else { 0.0 });
         result.coefficients.push(a);
     }
     result
+}
+
+/// The norm of `x[j] − Σ a · x[kept]`, of terms as given.
+fn unexplained(reduced: &Reduced, j: usize, kept: &[usize], a: &[f64]) -> f64 {
+    let shift = |term: usize| if reduced.intercept && term > 0 { reduced.shift[term - 1] } else { 0.0 };
+    let mut rest: Vec<f64> = reduced.r.col(j).iter().map(|x| x * reduced.scales[j]).collect();
+    // Of the ones, on top of their own coefficient: what the shifts of the others come to.
+    let mut ones = -shift(j);
+    for (a, &i) in a.iter().zip(kept) {
+        rest.iter_mut().zip(reduced.r.col(i)).for_each(|(rest, x)| *rest -= a * x * reduced.scales[i]);
+        ones += a * shift(i);
+    }
+    if reduced.intercept {
+        rest.iter_mut().zip(reduced.r.col(0)).for_each(|(rest, x)| *rest -= ones * x * reduced.scales[0]);
+    }
+    norm(&rest)
 }
 
 /// The formulas as what users see: features by column number, the ones as a constant.
@@ -112,7 +112,8 @@ pub(super) fn dependencies(
 ) -> Vec<Dependency> {
     let first = usize::from(intercept);
     let mut all = Vec::new();
-    for ((&j, a), &relative_residual) in dropped.iter().zip(&formulas.coefficients).zip(&formulas.residuals) {
+    let found = formulas.coefficients.iter().zip(&formulas.residuals).zip(&formulas.exact);
+    for (&j, ((a, &relative_residual), &exact)) in dropped.iter().zip(found) {
         if j < first {
             continue; // the ones cannot depend on a feature: they are taken first
         }
@@ -122,6 +123,7 @@ pub(super) fn dependencies(
             terms: pairs().filter(|&(i, _)| i >= first).map(|(i, a)| (i - first, a)).collect(),
             constant: pairs().find(|&(i, _)| i < first).map_or(0.0, |(_, a)| a),
             relative_residual,
+            exact,
         });
     }
     all

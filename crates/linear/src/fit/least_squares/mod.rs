@@ -13,6 +13,7 @@ mod dependency;
 mod finish;
 mod influence;
 mod model;
+mod precise;
 mod rank;
 mod reduced;
 mod refine;
@@ -29,12 +30,13 @@ pub use model::{Coefficient, Interval, LinearFit, Method, Statistics, TargetFit}
 pub use rank::Rank;
 
 use crate::check::{self, argument};
+use crate::measure::rank_tolerance_of;
 use crate::summary::{Borrowed, Scaled, SelectedRows, sampled_means};
 use crate::{Extent, LinearError, RowSource, Summary};
 use finish::Outcome;
 use rank::Decision;
 use reduced::Reduced;
-use refine::{Refinement, unshifted};
+use refine::{Known, Refinement, unshifted};
 use solver::Solver;
 use spanwise_kernels::tall::{Tall, Twofold};
 use wide::Wide;
@@ -149,7 +151,7 @@ impl LeastSquares {
         let rows = summary.rows() as usize;
         check::table(OPERATION, "X", rows, summary.columns())?;
         check::table(OPERATION, "y", rows, summary.targets())?;
-        let tolerance = self.checked_tolerance(U)?;
+        let tolerance = self.checked_tolerance(summary.columns(), U)?;
         let reduced = Reduced::from_summary(summary, self.intercept);
         let (decision, solver, z) = decide(&reduced, tolerance);
         let targets = (0..summary.targets())
@@ -159,10 +161,8 @@ impl LeastSquares {
                 finish::unrefined(&solver, &start, reduced.residual_squares[q])
             })
             .collect();
-        // A summary keeps the sum of the weights, not of their logarithms: with weights the likelihood is not known.
-        let weighted = summary.weight_sum() != rows as f64;
-        let log_weights = if weighted { f64::NAN } else { 0.0 };
-        Ok(self.finish(&reduced, decision, solver, targets, summary.exponents(), log_weights))
+        let (exponents, log_weights) = (summary.exponents(), summary.log_weight_sum());
+        Ok(self.finish(&reduced, decision, solver, targets, exponents, log_weights))
     }
 
     /// Shapes and settings.
@@ -170,12 +170,12 @@ impl LeastSquares {
         argument(OPERATION, "y").fits(Extent::Rows(y.rows()), "X", Extent::Rows(x.rows()))?;
         check::table(OPERATION, "X", x.rows(), x.cols())?;
         check::table(OPERATION, "y", y.rows(), y.cols())?;
-        self.checked_tolerance(U).map(|_| ())
+        self.checked_tolerance(x.cols(), U).map(|_| ())
     }
 
-    fn checked_tolerance(&self, precision: f64) -> Result<f64, LinearError> {
+    fn checked_tolerance(&self, columns: usize, precision: f64) -> Result<f64, LinearError> {
         match self.tolerance {
-            None => Ok(rank::default_tolerance(precision)),
+            None => Ok(rank_tolerance_of(columns + usize::from(self.intercept), precision)),
             Some(tolerance) => {
                 let (within, expected) = ((0.0..1.0).contains(&tolerance), "a number from 0 to below 1");
                 argument(OPERATION, "tolerance").in_range(tolerance, within, expected)?;
@@ -191,10 +191,11 @@ impl LeastSquares {
         y: &dyn RowSource,
         weights: Option<&[f64]>,
     ) -> Result<LinearFit, LinearError> {
-        let tolerance = self.checked_tolerance(x.precision())?;
+        let tolerance = self.checked_tolerance(x.cols(), x.precision())?;
         let (n, d) = (x.rows(), x.cols());
         if n <= d && d > WIDE_FROM && self.deficiency == Deficiency::MinimumNorm {
-            return Wide { intercept: self.intercept, x, y, weights, tolerance }.fit();
+            let (intercept, refinement) = (self.intercept, self.refinement);
+            return Wide { intercept, x, y, weights, tolerance, refinement }.fit();
         }
         let log_weights = weights.map_or(0.0, |w| w.iter().map(|w| w.ln()).sum());
         let tall_enough = n > d + 1 && n.saturating_mul(d + 1) > ALWAYS_REFLECT;
@@ -218,16 +219,16 @@ impl LeastSquares {
         }
         let summary = Summary::of_kept(OPERATION, x, y, weights)?;
         let reduced = Reduced::from_summary(&summary, self.intercept);
-        let (decision, solver, z) = decide(&reduced, tolerance);
+        let (decision, mut solver, z) = decide(&reduced, tolerance);
         let exponents = summary.exponents();
         let zeros = vec![0.0; exponents.len()];
-        let targets = if exponents.iter().all(|&e| e == 0) {
-            self.refined(&Tall { x, y, weights, shift: &zeros }, &reduced, &solver, &z)
-        } else {
-            let x = Scaled::new(x, &zeros[..d], &exponents[..d]);
-            let y = Scaled::new(y, &zeros[d..], &exponents[d..]);
-            self.refined(&Tall { x: &x, y: &y, weights, shift: &zeros }, &reduced, &solver, &z)
-        };
+        let scaled_x = Scaled::new(x, &zeros[..d], &exponents[..d]);
+        let scaled_y = Scaled::new(y, &zeros[d..], &exponents[d..]);
+        let (x, y): (&dyn RowSource, &dyn RowSource) =
+            if exponents.iter().all(|&e| e == 0) { (x, y) } else { (&scaled_x, &scaled_y) };
+        let tall = Tall { x, y, weights, shift: &zeros };
+        solver.precise_rows = precise::row_norms(&tall, &solver);
+        let targets = self.refined(&tall, &reduced, &solver, &z);
         Ok(self.finish(&reduced, decision, solver, targets, exponents, log_weights))
     }
 
@@ -247,7 +248,8 @@ impl LeastSquares {
             let squares = &reduced.residual_squares;
             return starts.iter().zip(squares).map(|(s, &rss)| finish::unrefined(solver, s, rss)).collect();
         }
-        Refinement { tall, solver, most_steps: self.refinement }.run(starts)
+        let known = Known::of(tall, reduced);
+        Refinement { tall, solver, most_steps: self.refinement, known }.run(starts)
     }
 
     fn finish(

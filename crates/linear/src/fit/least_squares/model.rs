@@ -247,8 +247,7 @@ pub struct Statistics {
     pub f: f64,
     /// P of an F at least as large under that hypothesis.
     pub f_p_value: f64,
-    /// Gaussian, at the maximum over the variance. NaN, as AIC and BIC then are, for a summary of weighted rows, which
-    /// does not keep what it needs.
+    /// Gaussian, at the maximum over the variance.
     pub log_likelihood: f64,
     /// 2 · rank − 2 · log-likelihood (the variance is not counted as a parameter).
     pub aic: f64,

@@ -1,8 +1,8 @@
 //! How many directions the terms span, and which of them do it.
 //!
 //! Each term is scaled to norm 1 *as given* (offset included): what is left of it outside the span of others is then a
-//! fraction of its own size, and f64 data cannot say anything about fractions of a few u. The tolerance is a multiple of the
-//! data's own rounding. It does not depend on the number of rows: more rows do not make numbers less precise.
+//! fraction of its own size, and f64 data cannot say anything about fractions of a few u. The tolerance is the
+//! one of every decision about rank, [`crate::measure::rank_tolerance_of`]; it does not depend on the number of rows.
 //!
 //! ```text
 //!  rank     pivoted QR: always take the term with the most left; stop where that is below the tolerance
@@ -52,11 +52,6 @@ impl Rank {
     pub fn would_change(&self) -> bool {
         self.rank_if_tighter != self.rank || self.rank_if_looser != self.rank
     }
-}
-
-/// The tolerance for data of this relative precision.
-pub(super) fn default_tolerance(precision: f64) -> f64 {
-    (1024.0 * f64::EPSILON / 2.0).max(16.0 * precision)
 }
 
 /// The rank, the terms that are kept, and those that are not.

@@ -16,8 +16,11 @@
 //! question, answered beside it: `‖row j‖ (ε Σ ‖aᵢ‖|wᵢ| + ε κ ‖r‖ …) + ε |wⱼ|`.
 
 use super::U;
+use super::reduced::Reduced;
 use super::solver::Solver;
-use spanwise_kernels::tall::{Tall, Twofold, residual_and_gradient};
+use spanwise_kernels::tall::{
+    Bounds, Compensated, Tall, Twofold, residual_and_gradient, residual_and_gradient_within,
+};
 
 /// No more digits than this are ever claimed of a computation.
 pub(super) const MOST_DIGITS: f64 = 15.5;
@@ -46,6 +49,34 @@ pub(super) struct Refinement<'a> {
     pub tall: &'a Tall<'a>,
     pub solver: &'a Solver,
     pub most_steps: usize,
+    /// Column norms and residual norms that the first pass may rely on: then it costs half.
+    pub known: Option<Known>,
+}
+
+/// What the reduction says about the sums of the first pass.
+pub(super) struct Known {
+    /// `d`, each at least its column's norm.
+    columns: Vec<f64>,
+    /// `t`, each probably above the norm of the residual.
+    residuals: Vec<f64>,
+}
+
+impl Known {
+    /// Of a large table without weights whose Gram matrix was good enough.
+    pub(super) fn of(tall: &Tall<'_>, reduced: &Reduced) -> Option<Known> {
+        let large = tall.rows().saturating_mul(tall.width()) > SMALL;
+        if !(large && reduced.squared && tall.weights.is_none()) {
+            return None;
+        }
+        let (root, first) = ((tall.rows() as f64).sqrt(), usize::from(reduced.intercept));
+        // ‖x‖ ≤ ‖x − c‖ + |c| √n, a little more for rounding.
+        let norm = |j: usize| 1.01 * (reduced.scales[first + j] + tall.shift[j].abs() * root);
+        let residual = |(rss, total): (&f64, &f64)| 2.0 * (rss + 1e-4 * total).sqrt();
+        Some(Known {
+            columns: (0..tall.x.cols()).map(norm).collect(),
+            residuals: reduced.residual_squares.iter().zip(&reduced.total_squares).map(residual).collect(),
+        })
+    }
 }
 
 /// One target on its way.
@@ -111,7 +142,7 @@ impl Refinement<'_> {
                 given[place(solver, i, d)] = w;
             }
         }
-        let pass = residual_and_gradient(self.tall, &given);
+        let pass = self.pass(&given, all);
         for (q, progress) in all.iter_mut().enumerate() {
             let gradient: Vec<Twofold> =
                 (0..solver.len()).map(|i| pass.gradient[q * (d + 1) + place(solver, i, d)]).collect();
@@ -124,6 +155,18 @@ impl Refinement<'_> {
             progress.residual_squares = (pass.squares[q] - length * length).max(0.0);
             progress.steps += 1;
         }
+    }
+
+    /// Residuals and gradients at `given`, `t × (d + 1)`.
+    fn pass(&self, given: &[Twofold], all: &[Progress]) -> Compensated {
+        let bounded = self.known.as_ref().filter(|_| all.iter().all(|progress| progress.steps == 0));
+        bounded
+            .and_then(|known| {
+                let rounded: Vec<f64> = given.iter().map(|w| w.high).collect();
+                let bounds = Bounds { columns: &known.columns, residuals: &known.residuals };
+                residual_and_gradient_within(self.tall, &rounded, bounds)
+            })
+            .unwrap_or_else(|| residual_and_gradient(self.tall, given))
     }
 
     /// How much a step shrinks the error, by theory.

@@ -25,6 +25,8 @@ pub(super) struct Solver {
     pub condition_bound: f64,
     /// The triangle has an error of about uκ² instead of uκ.
     pub squared: bool,
+    /// `r` row norms of A⁺ known better than the inverse has them.
+    pub precise_rows: Option<Vec<f64>>,
 }
 
 impl Solver {
@@ -60,6 +62,7 @@ impl Solver {
             // ‖R‖_F = √r because its columns have norm 1.
             condition_bound: (kept.len() as f64 * frobenius).sqrt(),
             squared: reduced.squared,
+            precise_rows: None,
             kept,
             triangle,
             inverse,
@@ -105,6 +108,9 @@ impl Solver {
 
     /// For each kept term, the row of (AᵀA)^(−½)'s norm: its standard error is this times the residual deviation.
     pub(super) fn row_norms(&self) -> Vec<f64> {
+        if let Some(rows) = &self.precise_rows {
+            return rows.clone();
+        }
         let mut norms: Vec<f64> = (0..self.len())
             .map(|i| self.inverse.row(i)[i..].iter().map(|x| x * x).sum::<f64>().sqrt() / self.scales[i])
             .collect();

@@ -316,3 +316,29 @@ fn one_row_a_constant_target_and_a_constant_column_are_fits() {
     let sloped = Ridge::new(0.0).fit(View::new(&x, &[3, 2]).unwrap(), &[1.0, 2.0, 3.0]).unwrap();
     close(&sloped.coefficients, &[1.0, 0.0], 1e-14);
 }
+
+#[test]
+fn several_targets_at_once_are_the_fits_of_each() {
+    for (n, p, alpha) in [(40, 5, 0.5), (40, 5, 0.0), (12, 30, 2.0), (9, 9, 1.0)] {
+        let (x, y) = data(n, p, 3);
+        let other: Vec<f64> = y.iter().enumerate().map(|(i, y)| y * (i as f64).sin() + 7.0).collect();
+        let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
+        let x = View::new(&x, &[n, p]).unwrap();
+        for weights in [None, Some(&weights[..])] {
+            for intercept in [true, false] {
+                let ridge = Ridge { alpha, intercept };
+                let together = ridge.fit_targets(x, &[&y, &other, &y], weights).unwrap();
+                for (fit, y) in together.iter().zip([&y, &other, &y]) {
+                    let alone = ridge.run(x, y, weights).unwrap();
+                    close(&fit.coefficients, &alone.coefficients, 1e-10);
+                    close(&[fit.intercept, fit.r_squared], &[alone.intercept, alone.r_squared], 1e-10);
+                    assert_eq!(fit.method, alone.method);
+                }
+            }
+        }
+    }
+    let x = View::new(&[1.0, 2.0, 3.0], &[3, 1]).unwrap();
+    assert!(Ridge::new(1.0).fit_targets(x, &[], None).unwrap().is_empty());
+    assert!(Ridge::new(1.0).fit_targets(x, &[&[1.0, 2.0, 3.0], &[1.0, f64::NAN, 0.0]], None).is_err());
+    assert!(Ridge::new(1.0).fit_targets(x, &[&[1.0, 2.0, 3.0], &[1.0]], None).is_err());
+}

@@ -95,3 +95,49 @@ fn digits_claimed_are_digits_had() {
         assert!(a.computed_digits.min(b.computed_digits) - 0.31 <= had, "{a:?} {b:?}");
     }
 }
+
+#[test]
+fn the_rank_of_a_wide_table_has_a_band_around_it() {
+    // The last row is the first but for a part of 1e-12: kept by a tight tolerance, dropped by a loose one.
+    let (mut x, y) = table(20, 600, 0.0);
+    for j in 0..600 {
+        x[(19, j)] = x[(0, j)] * (1.0 + if j % 2 == 0 { 1e-12 } else { -1e-12 });
+    }
+    let rank = |tolerance: f64| {
+        let model = LeastSquares::new().tolerance(tolerance).fit(&x.view(), &y[..]).unwrap();
+        model.rank().clone()
+    };
+    let (tight, loose) = (rank(1e-14), rank(1e-9));
+    assert_eq!((tight.rank, tight.rank_if_looser), (20, 19));
+    assert_eq!((loose.rank, loose.rank_if_looser), (19, 19));
+    assert!(tight.would_change() && loose.largest_dropped < 1e-9 && loose.smallest_kept > 1e-3);
+    let clear = rank(1e-6);
+    assert!(!clear.would_change() && clear.smallest_kept > 1e-3);
+}
+
+#[test]
+fn an_ill_conditioned_square_table_is_met_all_the_same() {
+    // Scales from 1 to 0.03 on top of a square table's own condition: K is worse than 1e9, and refinement mends that.
+    let n = 520;
+    let (a, _) = table(n, n, 0.0);
+    let scale = |j: usize| 10.0_f64.powf(-1.5 * j as f64 / (n - 1) as f64);
+    let scaled = Matrix::from_fn(n, n, |i, j| a[(i, j)] * scale(j));
+    let truth: Vec<f64> = (0..n).map(|j| ((j * 13 % 17) as f64 - 8.0) / 4.0).collect();
+    let y: Vec<f64> = (0..n).map(|i| scaled.row(i).iter().zip(&truth).map(|(x, w)| x * w).sum()).collect();
+    let model = LeastSquares::new().intercept(false).fit(&scaled.view(), &y[..]).unwrap();
+    assert_eq!((model.method(), model.rank().rank), (Method::Dual, n));
+    assert!(model.target().residual_squares < 1e-16 * y.iter().map(|y| y * y).sum::<f64>());
+    for (found, truth) in model.target().coefficients.iter().zip(&truth) {
+        assert!((found.value - truth).abs() < 1e-6, "{} {truth}", found.value);
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit_of_a_wide_fit() {
+    let (x, y) = table(300, 700, 1.0);
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| values(&LeastSquares::new().fit(&x.view(), &y[..]).unwrap()))
+    };
+    assert_eq!(on(1), on(3));
+}

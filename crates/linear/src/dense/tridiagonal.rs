@@ -16,7 +16,8 @@ use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
     apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as apply_transposed,
 };
-use faer::{Conj, Mat, Par};
+use faer::{Conj, Mat, MatRef, Par};
+use spanwise_kernels::Matrix;
 
 /// Reflections of one block.
 const BLOCK: usize = 32;
@@ -40,6 +41,11 @@ pub(crate) struct Shifted {
 }
 
 impl Tridiagonal {
+    /// Of a symmetric matrix.
+    pub(crate) fn of(a: &Matrix) -> Self {
+        Self::new(MatRef::from_column_major_slice(a.as_slice(), a.rows(), a.rows()).to_owned())
+    }
+
     /// Reads the lower half of `a`.
     pub(crate) fn new(mut a: Mat<f64>) -> Self {
         let n = a.nrows();
@@ -52,9 +58,19 @@ impl Tridiagonal {
         Tridiagonal { vectors: a, coefficients, diagonal, below }
     }
 
+    /// T's diagonal (n).
+    pub(crate) fn diagonal(&self) -> &[f64] {
+        &self.diagonal
+    }
+
+    /// T below its diagonal (n − 1).
+    pub(crate) fn below(&self) -> &[f64] {
+        &self.below
+    }
+
     /// `Qᵀ·b`.
     pub(crate) fn rotate(&self, b: &[f64]) -> Vec<f64> {
-        let mut b = super::factor::column(b);
+        let mut b = super::column(b);
         self.reflect(&mut b, true);
         b.col_as_slice(0).to_vec()
     }
@@ -120,23 +136,21 @@ impl Tridiagonal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::factor::{Cholesky, diagonal};
-    use crate::fit::seeded::Seeded;
+    use crate::dense::{Cholesky, column, diagonal};
 
     #[test]
     fn shifted_systems_agree_with_cholesky_at_every_size() {
         for n in [1, 2, 3, 10, 33, 70, 150] {
-            let mut random = Seeded::new(n as u64);
-            let a = Mat::from_fn(n + 5, n, |_, _| random.normal());
+            let a = Mat::from_fn(n + 5, n, |i, j| (1.0 + i as f64 * 1.7 + (j * j) as f64 * 0.37).sin());
             let a = a.transpose() * &a;
-            let b: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+            let b: Vec<f64> = (0..n).map(|i| (i as f64 * 0.9).cos()).collect();
             let tridiagonal = Tridiagonal::new(a.clone());
             let c = tridiagonal.rotate(&b);
             for alpha in [0.1, 1.0, 100.0] {
                 let shifted = tridiagonal.solve(alpha, &c).unwrap();
-                let mut solution = super::super::factor::column(&shifted.solution);
+                let mut solution = column(&shifted.solution);
                 tridiagonal.rotate_back(&mut solution);
-                let direct = Cholesky::new(&a + alpha * Mat::<f64>::identity(n, n)).unwrap();
+                let direct = Cholesky::new(&(&a + alpha * Mat::<f64>::identity(n, n))).unwrap();
                 for (found, expected) in solution.col_as_slice(0).iter().zip(direct.solve_vector(&b)) {
                     assert!((found - expected).abs() < 1e-10 * (1.0 + expected.abs()), "n = {n}");
                 }

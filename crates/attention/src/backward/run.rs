@@ -1,0 +1,220 @@
+//! Cutting the keys into ranges, sharing them among threads, and adding up what they give in a fixed order.
+
+use super::bias::{BiasShare, BiasTotal};
+use super::{GradientsMut, Upstream};
+use crate::forward::plan::{Item, Layout, matrix, span};
+use crate::share::{share, take};
+use crate::{Problem, Sizes};
+use rayon::prelude::*;
+use spanwise_kernels::attention::{Backward, BackwardScratch, GradientRows, Span, Storage, TILE_KEYS};
+use spanwise_kernels::simd::{Isa, Real};
+use spanwise_kernels::{Element, View};
+use std::ops::Range;
+
+/// Query rows to a block.
+const BLOCK_ROWS: usize = 64;
+/// About so many ranges of keys are worked on in all, and at most so many to a group of heads: each has its own dq.
+const RANGES: usize = 16;
+const RANGES_PER_GROUP: usize = 8;
+/// Numbers of dq that are added up at a time.
+const PIECE: usize = 4096;
+/// Below so many products the threads cost more than they give.
+const WORTH_SHARING: usize = 1 << 18;
+
+/// One range of keys of one group.
+struct Task<'o, T> {
+    /// Its place among all tasks.
+    at: usize,
+    batch: usize,
+    group: usize,
+    keys: Range<usize>,
+    dk: &'o mut [T],
+    dv: &'o mut [T],
+}
+
+/// What all tasks share.
+struct Job<'p, 'a, T> {
+    isa: Isa,
+    problem: &'p Problem<'a, T>,
+    upstream: &'p Upstream<'a, T>,
+    /// `(B, H, N)`: products of gradient and output.
+    delta: &'p [f64],
+    bias: Option<&'p BiasTotal>,
+}
+
+/// All gradients; every length and shape has been checked.
+pub(super) fn run<T: Storage>(
+    isa: Isa,
+    problem: &Problem<'_, T>,
+    upstream: &Upstream<'_, T>,
+    into: GradientsMut<'_, T>,
+) {
+    let Sizes { b, h, g, n, m, d, e } = problem.sizes;
+    let delta = deltas(problem, upstream);
+    if let (Some(to), Some(sinks)) = (into.sinks, problem.sinks) {
+        add_sinks(problem, upstream.lse, &delta, sinks, to);
+    }
+    let rows = h.checked_div(g).unwrap_or(0) * n;
+    let ranges = key_ranges(&problem.sizes);
+    let (mut dk, mut dv) = (into.k, into.v);
+    let mut tasks = Vec::new();
+    for at in 0..b * g {
+        for keys in &ranges {
+            let (dk, dv) = (take(&mut dk, keys.len() * d), take(&mut dv, keys.len() * e));
+            tasks.push(Task { at: tasks.len(), batch: at / g, group: at % g, keys: keys.clone(), dk, dv });
+        }
+    }
+    let total = into.bias.as_ref().and_then(|_| BiasTotal::new(problem, tasks.len()));
+    let job = Job { isa, problem, upstream, delta: &delta, bias: total.as_ref() };
+    let shared = (b * h * n).saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
+    // In their order where sums are formed over tasks, so that few of them have to wait for their turn.
+    let weight = |task: &Task<'_, T>| if job.bias.is_some() { 0 } else { job.weight(task) };
+    let shares = share(tasks, shared, weight, BackwardScratch::new, |task, scratch| job.run(task, scratch));
+    add_queries(problem, &shares, ranges.len(), rows * d, into.q);
+    if let (Some(to), Some(total)) = (into.bias, total) {
+        let sums = total.finish();
+        for (to, x) in to.iter_mut().zip(sums) {
+            *to = T::from_f64(x);
+        }
+    }
+}
+
+/// δ = g·o of each row, `(B, H, N)`, in f64.
+fn deltas<T: Storage>(problem: &Problem<'_, T>, upstream: &Upstream<'_, T>) -> Vec<f64> {
+    let Sizes { b, h, n, e, .. } = problem.sizes;
+    let mut delta = vec![0.0; b * h * n];
+    delta.par_chunks_mut(n.max(1)).enumerate().for_each(|(head, delta)| {
+        let (output, grad) =
+            (matrix(&upstream.output, head / h, head % h), matrix(&upstream.grad, head / h, head % h));
+        for (i, delta) in delta.iter_mut().enumerate() {
+            *delta = if let (Some(o), Some(g)) = (output.row(&[i]), grad.row(&[i])) {
+                (0..e).map(|c| o[c].to_f64() * g[c].to_f64()).sum()
+            } else {
+                let at = |view: &View<'_, T>, c| view.get(&[i, c]).map_or(0.0, Element::to_f64);
+                (0..e).map(|c| at(&output, c) * at(&grad, c)).sum()
+            };
+        }
+    });
+    delta
+}
+
+/// A sink has no value, so its gradient is `−Σ a_sink·δ`; rows that see nothing have none.
+fn add_sinks<T: Storage>(
+    problem: &Problem<'_, T>,
+    lse: &[f64],
+    delta: &[f64],
+    sinks: &[f64],
+    to: &mut [f64],
+) {
+    let Sizes { h, n, .. } = problem.sizes;
+    to.fill(0.0);
+    for (row, (&lse, &delta)) in lse.iter().zip(delta).enumerate() {
+        let head = row / n % h;
+        if lse != f64::NEG_INFINITY {
+            to[head] -= (sinks[head] - lse).exp() * delta;
+        }
+    }
+}
+
+/// The keys of a group, cut at multiples of a tile into about equal ranges: a matter of the shape alone.
+fn key_ranges(sizes: &Sizes) -> Vec<Range<usize>> {
+    let tiles = sizes.m.div_ceil(TILE_KEYS);
+    let wanted = RANGES.div_ceil((sizes.b * sizes.g).max(1)).min(RANGES_PER_GROUP);
+    let each = tiles.div_ceil(wanted).max(1) * TILE_KEYS;
+    (0..sizes.m).step_by(each).map(|first| first..(first + each).min(sizes.m)).collect()
+}
+
+/// Adds up the shares of each group, in their order.
+fn add_queries<T: Storage>(
+    problem: &Problem<'_, T>,
+    shares: &[Vec<T::Real>],
+    ranges: usize,
+    len: usize,
+    to: &mut [T],
+) {
+    let scale = T::Real::from_f64(problem.scale);
+    if len == 0 || ranges == 0 {
+        to.fill(T::default());
+        return;
+    }
+    to.par_chunks_mut(len).zip(shares.par_chunks(ranges)).for_each(|(to, shares)| {
+        to.par_chunks_mut(PIECE).enumerate().for_each(|(piece, to)| {
+            let own = piece * PIECE..piece * PIECE + to.len();
+            let mut sum = shares[0][own.clone()].to_vec();
+            for share in &shares[1..] {
+                for (sum, &x) in sum.iter_mut().zip(&share[own.clone()]) {
+                    *sum += x;
+                }
+            }
+            for sum in &mut sum {
+                *sum = *sum * scale;
+            }
+            T::narrow(&sum, to);
+        });
+    });
+}
+
+impl<T: Storage> Job<'_, '_, T> {
+    /// About how much work a task is.
+    fn weight(&self, task: &Task<'_, T>) -> usize {
+        let keys = Span { start: task.keys.start, end: task.keys.end };
+        (0..self.problem.sizes.n).map(|i| span(self.problem, task.batch, i).common(keys).len()).sum()
+    }
+
+    /// The keys' own gradients are written; the share of dq, `(rows of the group, D)`, is given back.
+    fn run(&self, task: Task<'_, T>, scratch: &mut BackwardScratch<T::Real>) -> Vec<T::Real> {
+        let Sizes { h, g, n, d, e, .. } = self.problem.sizes;
+        let rows = h / g * n;
+        let item = Item { batch: task.batch, group: task.group, blocks: Vec::new() };
+        let starts = (0..rows).step_by(BLOCK_ROWS);
+        let blocks: Vec<Range<usize>> = starts.map(|first| first..(first + BLOCK_ROWS).min(rows)).collect();
+        let layouts: Vec<Layout<'_, T>> =
+            blocks.iter().map(|rows| Layout::new(self.problem, &item, rows.clone())).collect();
+        let first_head = item.batch * h + item.group * (h / g);
+        let grads: Vec<Vec<View<'_, T>>> = blocks
+            .iter()
+            .map(|rows| {
+                let heads = rows.start / n..(rows.end - 1) / n + 1;
+                heads.map(|of| matrix(&self.upstream.grad, item.batch, item.group * (h / g) + of)).collect()
+            })
+            .collect();
+        let mut dq = vec![T::Real::ZERO; rows * d];
+        let mut bias = self.bias.map(|total| total.share(self.problem, [task.batch, task.group], &task.keys));
+        let (mut dk, mut dv) = (task.dk, task.dv);
+        for start in task.keys.clone().step_by(TILE_KEYS) {
+            let tile = Span { start, end: (start + TILE_KEYS).min(task.keys.end) };
+            let mut seeing = Vec::with_capacity(blocks.len());
+            for (at, layout) in layouts.iter().enumerate() {
+                let Ok(found) = layout.tiles.binary_search_by_key(&start, |tile| tile.start) else {
+                    continue;
+                };
+                let own = first_head * n + blocks[at].start..first_head * n + blocks[at].end;
+                seeing.push(GradientRows {
+                    block: layout.block(self.problem, &item),
+                    tile: layout.tiles[found],
+                    grads: &grads[at],
+                    lse: &self.upstream.lse[own.clone()],
+                    delta: &self.delta[own],
+                    first: blocks[at].start,
+                });
+            }
+            let kernel = Backward {
+                tile,
+                blocks: &seeing,
+                keys: self.problem.k.table(item.batch, item.group),
+                values: self.problem.v.table(item.batch, item.group),
+                dq: &mut dq,
+                dk: take(&mut dk, tile.len() * d),
+                dv: take(&mut dv, tile.len() * e),
+                bias: bias.as_mut().map(BiasShare::sums),
+                scale: self.problem.scale,
+                scratch: &mut *scratch,
+            };
+            T::Real::dispatch(self.isa, kernel);
+        }
+        if let (Some(total), Some(share)) = (self.bias, bias) {
+            total.add(task.at, share);
+        }
+        dq
+    }
+}

@@ -1,0 +1,48 @@
+//! Pieces of work, taken by whoever is free.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs all tasks, heaviest first, and gives their results in the order of the tasks. `scratch` is made once per thread.
+pub(crate) fn share<T: Send, S, R: Send>(
+    tasks: Vec<T>,
+    shared: bool,
+    weight: impl Fn(&T) -> usize,
+    scratch: impl Fn() -> S + Sync,
+    run: impl Fn(T, &mut S) -> R + Sync,
+) -> Vec<R> {
+    let threads = if shared { rayon::current_num_threads().min(tasks.len()) } else { 1 };
+    if threads <= 1 {
+        let mut scratch = scratch();
+        return tasks.into_iter().map(|task| run(task, &mut scratch)).collect();
+    }
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    let weights: Vec<usize> = tasks.iter().map(weight).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(weights[i]));
+    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+    let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    rayon::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|_| {
+                let mut scratch = scratch();
+                while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Each index is taken once, so the locks are never waited for.
+                    let task = tasks[i].lock().ok().and_then(|mut task| task.take());
+                    if let (Some(task), Ok(mut result)) = (task, results[i].lock()) {
+                        *result = Some(run(task, &mut scratch));
+                    }
+                }
+            });
+        }
+    });
+    results.into_iter().filter_map(|result| result.into_inner().ok().flatten()).collect()
+}
+
+/// The first `count` of `rest`, which loses them.
+#[allow(clippy::mut_mut, reason = "what is left has to be left in place")]
+pub(crate) fn take<'o, U>(rest: &mut &'o mut [U], count: usize) -> &'o mut [U] {
+    let (first, behind) = std::mem::take(rest).split_at_mut(count);
+    *rest = behind;
+    first
+}

@@ -1,0 +1,64 @@
+//! Least squares of a sparse matrix: `fit x.npz --target y.npy`.
+
+use super::settings::Settings;
+use crate::args::{Fit, Model};
+use crate::artifact::Written;
+use crate::failure::Usage;
+use crate::source::Sources;
+use anyhow::Context;
+use spanwise::linear::told::{FitFacts, Fitted, least_squares};
+use spanwise::linear::{CsrRows, LeastSquares};
+use spanwise_io::Sparse;
+
+pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result<(Fitted, Written)> {
+    check(args)?;
+    let target = args.target.as_deref().unwrap_or_default();
+    let y = Sources::default()
+        .list("--target", target)
+        .context("`--target`: the table is a sparse matrix, whose target is an array of its own")?;
+    if y.len() != x.rows || x.starts.len() != x.rows + 1 {
+        let message = format!("`--target` has {} numbers, the sparse matrix {} rows", y.len(), x.rows);
+        return Err(Usage::new(message).into());
+    }
+    let rows = CsrRows::new(x.columns, &x.starts, &x.places, &x.values)?;
+    let fit = LeastSquares::new().intercept(settings.intercept).fit(&rows, &y[..])?;
+    let facts = FitFacts {
+        target: target.to_owned(),
+        names: (0..x.columns).map(|j| format!("x[{j}]")).collect(),
+        weights: None,
+        intercept: settings.intercept,
+        confidence: settings.confidence,
+        encodings: Vec::new(),
+        rows_read: x.rows as u64,
+        rows_dropped: 0,
+        values_filled: 0,
+        streamed: false,
+    };
+    Ok((least_squares(&fit, &facts)?, Written::new()))
+}
+
+/// What needs named columns, or rows one after another, does not apply.
+fn check(args: &Fit) -> Result<(), Usage> {
+    let pick = &args.pick;
+    let given = [
+        ("--model", args.model != Model::LeastSquares),
+        ("--columns", !pick.columns.is_empty()),
+        ("--exclude", !pick.exclude.is_empty()),
+        ("--categories", !pick.categories.is_empty()),
+        ("--reference", !pick.reference.is_empty()),
+        ("--weights", args.weights.is_some()),
+        ("--degree", args.degree.is_some() || args.interactions),
+        ("--stream", args.stream),
+        ("--memory", args.memory.is_some()),
+        ("--summary-out", args.summary_out.is_some()),
+        ("--merge", !args.merge.is_empty()),
+        ("--rows", args.rows.is_some()),
+        ("--predict", args.predict.is_some()),
+    ];
+    match given.into_iter().find(|&(_, given)| given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Usage::new(format!(
+            "`{option}` does not apply to a sparse matrix; least squares of all its columns is what there is"
+        ))),
+    }
+}

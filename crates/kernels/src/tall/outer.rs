@@ -1,0 +1,216 @@
+//! A packed tile added to the panels of G: `G[i][j] += Σₖ aₖ[i] · aₖ[j]` for i ≤ j, as outer products in registers.
+//!
+//! A *group* is as many panels as the registers take side by side: one of eight columns where there are 16 registers of four
+//! lanes (AVX2), three where there are 32 of eight (AVX-512). The rows of a group's packed panels stay in the first cache while
+//! all columns before it go by:
+//!
+//! ```text
+//!  for each group of panels J:
+//!      for each set of 6 or 4 (AVX-512: 8) columns I before J:       per row k: |I| broadcasts, |J| / lanes loads
+//!          sums[i][·] = Σₖ aₖ[i] · aₖ[J]                              12 to 24 sums: more than the latency of two pipes
+//!      for each panel P of J:                                        the diagonal: row i of P against the vectors of J from
+//!          sums[i][·] = Σₖ aₖ[i] · aₖ[J from P]                       its own on, so little is computed twice
+//! ```
+//!
+//! Six columns by two vectors use 12 of 16 registers for sums; 4 × 3 would need 17 with its operands, and the compiler would store
+//! and load one of them in every round.
+
+use super::Block;
+use super::pack::PANEL;
+use super::{Layout, prefetch};
+use crate::simd::{Kernel, Lanes, Simd};
+
+/// A tile of rows, packed into panels of [`PANEL`] columns.
+#[derive(Clone, Copy)]
+pub(super) struct Tile<'a> {
+    /// `panels × stride × PANEL`.
+    pub packed: &'a [f64],
+    /// Rows from one panel to the next.
+    pub stride: usize,
+    /// Rows that count.
+    pub rows: usize,
+    pub panels: usize,
+}
+
+/// Adds a tile to some panels of G.
+pub(super) struct Update<'a> {
+    pub tile: Tile<'a>,
+    /// The panel that `out` starts with.
+    pub first_panel: usize,
+    /// Whole panels of G, each `8·panels × 8`.
+    pub out: &'a mut [f64],
+    /// The rows of the tile, where they lie; the memory after them is fetched.
+    pub next: Option<Block<'a>>,
+}
+
+impl Kernel for Update<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, isa: S) {
+        let Tile { packed, stride, rows, panels } = self.tile;
+        let panel_len = panels * PANEL * PANEL;
+        assert!(rows <= stride && panels * stride * PANEL <= packed.len());
+        let last_panel = self.first_panel + self.out.len() / panel_len.max(1);
+        assert!(last_panel <= panels);
+        // As many whole panels as GROUP vectors are wide, at least one.
+        let most = (S::GROUP * S::LANES / PANEL).max(1);
+        let ahead = Ahead::of(self.next, register_tiles(panels, most) * rows, packed);
+        let mut products = Products { tile: self.tile, ahead };
+        let (mut panel, mut out) = (self.first_panel, self.out);
+        while panel < last_panel {
+            let left = last_panel - panel;
+            // Four are two and two: a group of one leaves half of the pipeline idle.
+            let group = if left == most + 1 && most > 1 { left.div_ceil(2) } else { left.min(most) };
+            let (own, rest) = out.split_at_mut(group * panel_len);
+            products.group(isa, panel, group, own);
+            (panel, out) = (panel + group, rest);
+        }
+    }
+}
+
+/// About how many register tiles of sums there are, `most` panels wide: sets of six or eight columns before each group, and its
+/// diagonal.
+fn register_tiles(panels: usize, most: usize) -> usize {
+    let height = if most == 1 { 6 } else { PANEL };
+    (0..panels).step_by(most).map(|p| (p * PANEL).div_ceil(height) + most.min(panels - p)).sum()
+}
+
+/// Outer products of the columns of a tile.
+struct Products<'a> {
+    tile: Tile<'a>,
+    ahead: Ahead,
+}
+
+/// Where a register tile of sums lies in G: rows `first ..`, panels `panel ..`, which start at `out`.
+struct Place<'a> {
+    first: usize,
+    panel: usize,
+    out: &'a mut [f64],
+}
+
+impl Products<'_> {
+    /// All columns up to the group's own against its panels.
+    #[inline(always)]
+    fn group<S: Simd>(&mut self, isa: S, panel: usize, group: usize, out: &mut [f64]) {
+        let vectors = group * (PANEL / S::LANES);
+        let mut first = 0;
+        while first < panel * PANEL {
+            let place = Place { first, panel, out: &mut *out };
+            first += match (vectors, panel * PANEL - first) {
+                (1, _) => self.sums::<S, 8, 1, false>(isa, place),
+                (3, _) => self.sums::<S, 8, 3, false>(isa, place),
+                (2, _) if S::LANES == PANEL => self.sums::<S, 8, 2, false>(isa, place),
+                // 8 = 4 + 4 and 4, all others by sixes.
+                (2, 4 | 8) => self.sums::<S, 4, 2, false>(isa, place),
+                (2, _) => self.sums::<S, 6, 2, false>(isa, place),
+                (_, 4 | 8) => self.sums::<S, 4, 4, false>(isa, place),
+                (_, _) => self.sums::<S, 6, 4, false>(isa, place),
+            };
+        }
+        let panel_len = self.tile.panels * PANEL * PANEL;
+        for p in panel..panel + group {
+            let out = &mut out[(p - panel) * panel_len..];
+            let place = Place { first: p * PANEL, panel: p, out };
+            match (panel + group - p) * (PANEL / S::LANES) {
+                1 => self.sums::<S, 8, 1, true>(isa, place),
+                2 => self.sums::<S, 8, 2, true>(isa, place),
+                3 => self.sums::<S, 8, 3, true>(isa, place),
+                _ => self.sums::<S, 8, 4, true>(isa, place),
+            };
+        }
+    }
+
+    /// Columns `first .. first + ROWS` against VECTORS vectors of columns from `panel` on. On the diagonal, row `r` leaves out the
+    /// vectors before its own. Returns ROWS.
+    #[inline(always)]
+    fn sums<S: Lanes<f64>, const ROWS: usize, const VECTORS: usize, const DIAGONAL: bool>(
+        &mut self,
+        isa: S,
+        place: Place<'_>,
+    ) -> usize {
+        let Tile { packed, stride, rows, panels } = self.tile;
+        let Place { first, panel, out } = place;
+        let per_panel = PANEL / S::LANES;
+        assert!(first + ROWS <= panels * PANEL && panel + VECTORS.div_ceil(per_panel) <= panels);
+        let at = |column: usize| (column / PANEL) * stride * PANEL + column % PANEL;
+        let mut left = [packed.as_ptr(); ROWS];
+        for (r, left) in left.iter_mut().enumerate() {
+            *left = packed[at(first + r)..].as_ptr();
+        }
+        let mut right = [packed.as_ptr(); VECTORS];
+        for (v, right) in right.iter_mut().enumerate() {
+            *right = packed[at(panel * PANEL + v * S::LANES)..].as_ptr();
+        }
+        let (fetched, step) = self.ahead.take(rows);
+        let mut sums = [[isa.zero(); VECTORS]; ROWS];
+        for k in 0..rows {
+            prefetch(fetched.wrapping_add(k * step));
+            // SAFETY: all columns lie inside the tile's panels (asserted above), k < rows ≤ stride, and the panels lie inside
+            // `packed` (asserted in `run`).
+            unsafe {
+                let mut b = [isa.zero(); VECTORS];
+                for (b, right) in b.iter_mut().zip(right) {
+                    *b = isa.load_at(right.add(k * PANEL));
+                }
+                for r in 0..ROWS {
+                    let a = isa.splat(*left[r].add(k * PANEL));
+                    for v in 0..VECTORS {
+                        if !DIAGONAL || v >= r / S::LANES {
+                            sums[r][v] = isa.mul_add(a, b[v], sums[r][v]);
+                        }
+                    }
+                }
+            }
+        }
+        for (v, from) in (0..VECTORS).map(|v| (v, (v / per_panel) * panels * PANEL * PANEL)) {
+            for r in 0..ROWS {
+                let to = &mut out[from + (first + r) * PANEL + (v % per_panel) * S::LANES..][..S::LANES];
+                isa.store(isa.add(isa.load(to), sums[r][v]), to);
+            }
+        }
+        ROWS
+    }
+}
+
+/// The memory after a block of rows, fetched evenly while the block is computed with: a burst would fill the queues to memory and
+/// stall the arithmetic.
+struct Ahead {
+    from: *const f64,
+    /// Numbers to each round of a loop; 0 where nothing is to be fetched.
+    step: usize,
+    /// Rounds left until all is fetched.
+    rounds: usize,
+    /// Where nothing has to be fetched any more: memory that is in the first cache.
+    idle: *const f64,
+}
+
+impl Ahead {
+    /// What follows `block`, in so many rounds.
+    #[inline(always)]
+    fn of(block: Option<Block<'_>>, rounds: usize, packed: &[f64]) -> Self {
+        let idle = packed.as_ptr();
+        match block.map(|block| (block, block.layout())) {
+            // Rows with wide gaps are left to the machine, and so are columns: packing fetches those.
+            Some((block, Layout::Rows { stride })) if stride < 2 * block.cols() && rounds > 0 => {
+                let numbers = block.rows() * stride;
+                let step = numbers.div_ceil(rounds).min(PANEL);
+                let from = block.data().as_ptr().wrapping_add(numbers);
+                Ahead { from, step, rounds: numbers.div_ceil(step.max(1)), idle }
+            }
+            _ => Ahead { from: idle, step: 0, rounds: 0, idle },
+        }
+    }
+
+    /// Where the next `rounds` begin to fetch, and how far apart.
+    #[inline(always)]
+    fn take(&mut self, rounds: usize) -> (*const f64, usize) {
+        if self.rounds == 0 {
+            return (self.idle, 0);
+        }
+        let from = self.from;
+        self.from = from.wrapping_add(rounds * self.step);
+        self.rounds = self.rounds.saturating_sub(rounds);
+        (from, self.step)
+    }
+}

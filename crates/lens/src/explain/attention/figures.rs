@@ -1,0 +1,236 @@
+//! Figures and the table of attention.
+
+use super::Run;
+use super::heads::Head;
+use super::words::label;
+use crate::explain::{
+    Entropy, Figure, FigureKind, HeadMap, Heads, Hull, Map, Received, ReceivedHead, Table, TableCell,
+};
+use crate::hull::corners;
+use crate::linear::short;
+use spanwise_kernels::Element;
+use spanwise_kernels::attention::Storage;
+
+/// Heads drawn at most, and cells along a side of a small map.
+const DRAWN: usize = 32;
+const SMALL: usize = 32;
+/// Cells of the received mass.
+const BARS: usize = 256;
+/// Values and outputs in the plane at most.
+const POINTS: usize = 1000;
+
+pub(super) fn figures<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Vec<Figure> {
+    let mut all = Vec::new();
+    all.extend(small_maps(run, heads));
+    all.push(entropy(run, heads));
+    all.extend(received(run, heads));
+    all.extend(large_map(run, heads));
+    all.extend(hull(run, heads));
+    all
+}
+
+fn figure(id: &'static str, title: &str, caption: String, kind: FigureKind) -> Figure {
+    Figure { id, title: title.to_owned(), caption, kind }
+}
+
+fn small_maps<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
+    let map = run.done.statistics.map.as_ref()?;
+    let (rows, cols) = (map.rows.min(SMALL), map.cols.min(SMALL));
+    let size = map.rows * map.cols;
+    let small = |(at, head): (usize, &Head)| {
+        let part = at * size..(at + 1) * size;
+        let full = (map.rows, map.cols);
+        HeadMap {
+            label: label(head, run.sizes.b),
+            batch: head.batch,
+            head: head.index,
+            mean: pooled(&map.mean[part.clone()], full, (rows, cols), false),
+            max: pooled(&map.max[part], full, (rows, cols), true),
+            entropy: head.entropy,
+        }
+    };
+    let by = (run.sizes.n as f64 / rows as f64, run.sizes.m as f64 / cols as f64);
+    let caption = format!(
+        "Where each head looks: queries down, keys across, {} × {} weights pooled to a cell. {} of {} heads are drawn.",
+        short(by.0),
+        short(by.1),
+        heads.len().min(DRAWN),
+        heads.len()
+    );
+    let kind = FigureKind::Heads(Heads {
+        rows,
+        cols,
+        heads: heads.iter().enumerate().take(DRAWN).map(small).collect(),
+        of: heads.len(),
+        pooled_by: by,
+    });
+    Some(figure("heads", "All heads", caption, kind))
+}
+
+/// A map with fewer cells: means of cells, or their largest.
+fn pooled(
+    map: &[f64],
+    (rows, cols): (usize, usize),
+    (to_rows, to_cols): (usize, usize),
+    largest: bool,
+) -> Vec<f64> {
+    let mut all = Vec::with_capacity(to_rows * to_cols);
+    for r in 0..to_rows {
+        for c in 0..to_cols {
+            let (top, bottom) = (r * rows / to_rows, (r + 1) * rows / to_rows);
+            let (left, right) = (c * cols / to_cols, (c + 1) * cols / to_cols);
+            let cells = (top..bottom).flat_map(|i| map[i * cols + left..i * cols + right].iter().copied());
+            let count = ((bottom - top) * (right - left)).max(1) as f64;
+            all.push(if largest { cells.fold(0.0, f64::max) } else { cells.sum::<f64>() / count });
+        }
+    }
+    all
+}
+
+fn entropy<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Figure {
+    let caption = "Mean entropy of each head's rows: 0 is all on one key, 1 as even as it can be.".to_owned();
+    let kind = FigureKind::Entropy(Entropy {
+        layers: (0..run.sizes.b).map(|b| format!("batch {b}")).collect(),
+        heads: run.sizes.h,
+        values: heads.iter().map(|head| head.entropy).collect(),
+    });
+    figure("entropy", "Entropy of the heads", caption, kind)
+}
+
+fn received<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
+    let all = run.done.statistics.received.as_ref()?;
+    let m = run.sizes.m;
+    if m == 0 {
+        return None;
+    }
+    let bars = m.min(BARS);
+    let one = |(at, head): (usize, &Head)| {
+        let mass = &all[at * m..(at + 1) * m];
+        let even = mass.iter().sum::<f64>() / m as f64;
+        let unit = if even > 0.0 { 1.0 / even } else { 0.0 };
+        let parts = |f: &dyn Fn(&[f64]) -> f64| {
+            (0..bars).map(|c| unit * f(&mass[c * m / bars..(c + 1) * m / bars])).collect::<Vec<f64>>()
+        };
+        ReceivedHead {
+            label: label(head, run.sizes.b),
+            mean: parts(&|part| part.iter().sum::<f64>() / part.len().max(1) as f64),
+            max: parts(&|part| part.iter().copied().fold(0.0, f64::max)),
+        }
+    };
+    let by = m as f64 / bars as f64;
+    let caption = format!(
+        "The mass each key receives from all queries, in multiples of an even share; {} to a cell.",
+        if bars == m { "one key".to_owned() } else { format!("{} keys", short(by)) }
+    );
+    let kind = FigureKind::Received(Received {
+        heads: heads.iter().enumerate().take(DRAWN).map(one).collect(),
+        of: heads.len(),
+        keys: m,
+        pooled_by: by,
+    });
+    Some(figure("received", "Mass received by keys", caption, kind))
+}
+
+/// The map of the head that looks most narrowly.
+fn large_map<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
+    let map = run.done.statistics.map.as_ref()?;
+    let at = (0..heads.len()).min_by(|&a, &b| heads[a].entropy.total_cmp(&heads[b].entropy))?;
+    let size = map.rows * map.cols;
+    let by = (run.sizes.n as f64 / map.rows as f64, run.sizes.m as f64 / map.cols as f64);
+    let caption = format!(
+        "The head with the lowest entropy: queries down, keys across, {} × {} weights to a cell, by their mean and by \
+         their largest.",
+        short(by.0),
+        short(by.1)
+    );
+    let kind = FigureKind::Map(Map {
+        label: label(&heads[at], run.sizes.b),
+        batch: heads[at].batch,
+        head: heads[at].index,
+        rows: map.rows,
+        cols: map.cols,
+        queries: run.sizes.n,
+        keys: run.sizes.m,
+        mean: map.mean[at * size..(at + 1) * size].to_vec(),
+        max: map.max[at * size..(at + 1) * size].to_vec(),
+        pooled_by: by,
+    });
+    Some(figure("map", "Weights", caption, kind))
+}
+
+/// The head whose values span least.
+fn hull<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
+    let s = run.sizes;
+    let planes = heads.iter().filter_map(|head| Some((head, head.looked.as_ref()?)));
+    let (head, looked) =
+        planes.filter(|(_, looked)| looked.plane.is_some()).min_by_key(|(_, looked)| looked.span())?;
+    let (plane, mean) = looked.plane.as_ref()?;
+    let values = run.arrays.v.at(head.batch)?.at(s.group(head.index))?;
+    let along = |row: &dyn Fn(usize) -> f64, k: usize| {
+        if k >= plane.rows() { 0.0 } else { (0..s.e).map(|c| (row(c) - mean[c]) * plane[(k, c)]).sum() }
+    };
+    let place = |row: &dyn Fn(usize) -> f64| (along(row, 0), along(row, 1));
+    let all: Vec<(f64, f64)> =
+        (0..s.m).map(|j| place(&|c| values.get(&[j, c]).map_or(0.0, Element::to_f64))).collect();
+    let outputs = &run.done.values[(head.batch * s.h + head.index) * s.n * s.e..];
+    let step = |count: usize| count.div_ceil(POINTS).max(1);
+    let drawn = (0..s.n).step_by(step(s.n)).map(|i| place(&|c| outputs[i * s.e + c].to_f64()));
+    let caption = format!(
+        "Values (points), their hull, and outputs (diamonds) of {} in the first two principal directions of the values. \
+         Every output is a mixture, so none leaves the hull.",
+        label(head, s.b)
+    );
+    let share = |k: usize| looked.directions.get(k).copied().unwrap_or(0.0);
+    let kind = FigureKind::Hull(Hull {
+        label: label(head, s.b),
+        polygon: corners(&all).into_iter().map(|i| all[i]).collect(),
+        outputs: drawn.collect(),
+        values: all.iter().copied().step_by(step(s.m)).collect(),
+        explained: (share(0), share(1)),
+        of_values: s.m,
+        of_outputs: s.n,
+    });
+    Some(figure("hull", "Values and outputs", caption, kind))
+}
+
+/// One row per head.
+pub(super) fn table(heads: &[Head]) -> Table {
+    let head = [
+        "head",
+        "entropy",
+        "saturated rows",
+        "score variance",
+        "top key",
+        "its share",
+        "rank of rows",
+        "value directions",
+    ];
+    let mut table = Table::new("heads", "Heads", &head);
+    for head in heads {
+        let looked = head.looked.as_ref();
+        table.rows.push(vec![
+            TableCell::Text(format!("{}.{}", head.batch, head.index)),
+            head.entropy.into(),
+            head.saturated.into(),
+            head.variance.into(),
+            (head.top_key as f64).into(),
+            head.top_share.into(),
+            looked.map(|looked| looked.rank).into(),
+            looked.map(|looked| looked.span() as f64).into(),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pooled;
+
+    #[test]
+    fn maps_are_pooled_by_mean_and_by_their_largest() {
+        let map = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        assert_eq!(pooled(&map, (2, 4), (1, 2), false), [3.5, 5.5]);
+        assert_eq!(pooled(&map, (2, 4), (1, 2), true), [6.0, 8.0]);
+        assert_eq!(pooled(&map, (2, 4), (2, 4), false), map);
+    }
+}

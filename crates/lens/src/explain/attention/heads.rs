@@ -1,0 +1,222 @@
+//! What is known of one head.
+
+use super::Run;
+use crate::LessonError;
+use crate::explain::random::Random;
+use spanwise_attention::weights;
+use spanwise_kernels::attention::Storage;
+use spanwise_kernels::{Element, Matrix, View};
+use spanwise_linear::decompose::{self, PcaOptions};
+use spanwise_linear::measure::effective_rank;
+
+/// A row is saturated where one weight is larger.
+pub(super) const SATURATED: f64 = 0.9;
+/// Multiplications that recomputing weights may cost, over all heads.
+const RECOMPUTED: usize = 60_000_000;
+/// Heads beyond this many have no weights recomputed and no values decomposed.
+const MOST_LOOKED_AT: usize = 64;
+/// Queries and keys of a sample of scores.
+const SCORES: (usize, usize) = (32, 128);
+
+/// Numbers about one head.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head {
+    pub(super) batch: usize,
+    pub(super) index: usize,
+    /// Mean entropy as a share of a uniform row's.
+    pub(super) entropy: f64,
+    /// Rows with a weight above [`SATURATED`], as a share.
+    pub(super) saturated: f64,
+    /// The median over rows of a·(1 − a) for the largest weight a: the largest slope of the softmax there.
+    pub(super) slope: f64,
+    /// Variance of a sample of scores.
+    pub(super) variance: f64,
+    /// The key that receives most, and its share of all mass.
+    pub(super) top_key: usize,
+    pub(super) top_share: f64,
+    /// Keys that receive less than a ten-thousandth of their even share.
+    pub(super) unattended: usize,
+    /// The largest `|Σ weights − 1|`.
+    pub(super) row_sum_error: f64,
+    pub(super) looked: Option<Looked>,
+}
+
+/// What took a closer look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looked {
+    /// Rows of weights that were recomputed.
+    pub(super) rows: usize,
+    /// Their effective rank.
+    pub(super) rank: f64,
+    /// The largest distance of an output from Σ a·v, as a share of the largest value.
+    pub(super) distance: f64,
+    /// Mean distance of those outputs from the mean value, as a share of the values' root mean square distance.
+    pub(super) moved: f64,
+    /// Shares of the values' variation along their principal directions.
+    pub(super) directions: Vec<f64>,
+    /// The first two directions and the mean.
+    pub(super) plane: Option<(Matrix, Vec<f64>)>,
+}
+
+impl Looked {
+    /// Directions that hold 99 % of the values' variation.
+    pub(super) fn span(&self) -> usize {
+        let mut sum = 0.0;
+        let few = self.directions.iter().take_while(|&&share| {
+            let before = sum;
+            sum += share;
+            before < 0.99
+        });
+        few.count()
+    }
+}
+
+impl Head {
+    pub(super) fn new<T: Storage>(run: &Run<'_, T>, batch: usize, head: usize) -> Result<Self, LessonError> {
+        let s = run.sizes;
+        let at = batch * s.h + head;
+        let mut found = Head { batch, index: head, ..Head::default() };
+        if s.n == 0 || s.m == 0 {
+            return Ok(found);
+        }
+        let rows = at * s.n..(at + 1) * s.n;
+        let statistics = &run.done.statistics;
+        if let Some(peaks) = &statistics.largest {
+            let sizes: Vec<f64> =
+                peaks[rows.clone()].iter().map(|peak| peak.weight).filter(|a| *a > 0.0).collect();
+            found.saturated =
+                sizes.iter().filter(|&&a| a > SATURATED).count() as f64 / sizes.len().max(1) as f64;
+            found.slope = median(sizes.iter().map(|a| a * (1.0 - a)).collect());
+        }
+        if let Some(received) = &statistics.received {
+            let mass = &received[at * s.m..(at + 1) * s.m];
+            let total: f64 = mass.iter().sum();
+            let top = (0..s.m).fold(0, |a, b| if mass[b] > mass[a] { b } else { a });
+            (found.top_key, found.top_share) = (top, if total > 0.0 { mass[top] / total } else { 0.0 });
+            found.unattended = mass.iter().filter(|&&x| x < 1e-4 * total / s.m as f64).count();
+        }
+        if let Some(errors) = &statistics.row_sum_error {
+            found.row_sum_error = errors[rows.clone()].iter().copied().fold(0.0, f64::max);
+        }
+        found.variance = run.score_variance(batch, head);
+        let entropy = statistics.entropy.as_deref().map(|all| &all[rows]).unwrap_or_default();
+        let uniform = (s.m as f64).ln();
+        found.entropy = if s.m < 2 { 1.0 } else { entropy.iter().sum::<f64>() / (s.n as f64 * uniform) };
+        if s.b * s.h <= MOST_LOOKED_AT && s.e > 0 {
+            found.looked = Some(run.look(batch, head, entropy, &mut found.entropy)?);
+        }
+        Ok(found)
+    }
+}
+
+impl<T: Storage> Run<'_, T> {
+    /// The variance of scale·q·k over a few queries and keys.
+    fn score_variance(&self, batch: usize, head: usize) -> f64 {
+        let s = self.sizes;
+        let views = (|| {
+            let q = self.arrays.q.at(batch)?.at(head)?;
+            Some((q, self.arrays.k.at(batch)?.at(s.group(head))?))
+        })();
+        let Some((q, k)) = views else { return f64::NAN };
+        let mut random = Random::new(21);
+        let (rows, cols) = (random.rows(s.n, SCORES.0), random.rows(s.m, SCORES.1));
+        let number = |view: &View<'_, T>, i: usize, c: usize| view.get(&[i, c]).map_or(0.0, Element::to_f64);
+        let mut scores = Vec::with_capacity(rows.len() * cols.len());
+        for &i in &rows {
+            for &j in &cols {
+                let product: f64 = (0..s.d).map(|c| number(&q, i, c) * number(&k, j, c)).sum();
+                scores.push(self.problem.scale() * product);
+            }
+        }
+        let n = scores.len() as f64;
+        let mean = scores.iter().sum::<f64>() / n;
+        scores.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n
+    }
+
+    /// Recomputes some rows of weights, and decomposes the values.
+    fn look(
+        &self,
+        batch: usize,
+        head: usize,
+        entropy: &[f64],
+        share: &mut f64,
+    ) -> Result<Looked, LessonError> {
+        let s = self.sizes;
+        let cost = s.m * (s.d + s.e) * s.b * s.h;
+        let count = (RECOMPUTED / cost.max(1)).clamp(4, 64);
+        let rows = Random::new(22).rows(s.n, count);
+        let lse = self.done.statistics.lse.as_deref().unwrap_or_default();
+        let mut sampled = Matrix::zeros(rows.len(), s.m);
+        for (at, &i) in rows.iter().enumerate() {
+            let row = weights(self.problem, lse, [batch, head], i..i + 1, 0..s.m)?;
+            sampled.row_mut(at).copy_from_slice(&row);
+        }
+        if self.is_positional() {
+            // Keys that a row does not see do not make it less even.
+            let shares = rows.iter().enumerate().filter_map(|(at, &i)| {
+                let seen = sampled.row(at).iter().filter(|&&a| a > 0.0).count();
+                (seen > 1).then(|| entropy[i] / (seen as f64).ln())
+            });
+            let shares: Vec<f64> = shares.collect();
+            *share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        }
+        let Some(values) = self.arrays.v.at(batch).and_then(|view| view.at(s.group(head))) else {
+            return Ok(Looked::default());
+        };
+        let mut found = self.outputs(batch, head, &rows, &sampled, &values);
+        found.rank = effective_rank(sampled.view()).map_or(f64::NAN, |rank| rank.entropy);
+        // Values that are not finite have no directions; what they do to the outputs is said there.
+        if s.m > 1
+            && let Ok(pca) = decompose::pca(values, PcaOptions::default())
+        {
+            let directions = pca.components.rows().min(2);
+            found.plane = (directions > 0)
+                .then(|| (Matrix::from_fn(directions, s.e, |i, c| pca.components[(i, c)]), pca.mean.clone()));
+            found.directions = pca.explained_variance_ratio;
+        }
+        Ok(found)
+    }
+
+    /// Outputs against Σ a·v, and against the mean value.
+    fn outputs(
+        &self,
+        batch: usize,
+        head: usize,
+        rows: &[usize],
+        sampled: &Matrix,
+        values: &View<'_, T>,
+    ) -> Looked {
+        let s = self.sizes;
+        let values = Matrix::from_fn(s.m, s.e, |j, c| values.get(&[j, c]).map_or(0.0, Element::to_f64));
+        let mean: Vec<f64> =
+            (0..s.e).map(|c| (0..s.m).map(|j| values[(j, c)]).sum::<f64>() / s.m as f64).collect();
+        let largest = values.as_slice().iter().map(|x| x.abs()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        let apart = |row: &[f64]| row.iter().zip(&mean).map(|(x, m)| (x - m).powi(2)).sum::<f64>();
+        let spread = ((0..s.m).map(|j| apart(values.row(j))).sum::<f64>() / s.m as f64).sqrt();
+        let mut found = Looked { rows: rows.len(), ..Looked::default() };
+        let mut moved = 0.0;
+        for (at, &i) in rows.iter().enumerate() {
+            let mut mixed = vec![0.0; s.e];
+            for (j, &a) in sampled.row(at).iter().enumerate().filter(|(_, a)| **a > 0.0) {
+                mixed.iter_mut().zip(values.row(j)).for_each(|(o, v)| *o += a * v);
+            }
+            let start = ((batch * s.h + head) * s.n + i) * s.e;
+            let output = &self.done.values[start..start + s.e];
+            let gap = output.iter().zip(&mixed).map(|(o, m)| (o.to_f64() - m).powi(2)).sum::<f64>().sqrt();
+            // NaN stays NaN: an output that is no number is in no hull.
+            found.distance =
+                if gap / largest > found.distance || gap.is_nan() { gap / largest } else { found.distance };
+            moved += apart(&mixed).sqrt();
+        }
+        found.moved = if spread > 0.0 { moved / (rows.len().max(1) as f64 * spread) } else { 0.0 };
+        found
+    }
+}
+
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}

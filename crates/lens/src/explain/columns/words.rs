@@ -1,0 +1,224 @@
+//! What a table with a target says in words: structure, noise, data, verdict, and how it was computed.
+
+use super::reach::Reached;
+use super::smooth::KernelGain;
+use super::trust::Columns;
+use super::{TableInput, WORTH};
+use crate::explain::{Computation, acting};
+use crate::finding::{Finding, Severity};
+use crate::linear::{FitFacts, counted, percent, short};
+use spanwise_linear::fit::least_squares::Coefficient;
+
+/// What squares, products or a kernel reach beyond the span, if it is worth saying.
+pub(super) fn structure(reached: &Reached, kernel: Option<KernelGain>, facts: &FitFacts) -> Option<Finding> {
+    let outside = 1.0 - reached.inside;
+    let named: Vec<String> =
+        reached.terms.iter().map(|(term, _)| format!("`{}`", term.name(&facts.names))).collect();
+    let gain = if named.is_empty() { 0.0 } else { reached.powers + reached.products };
+    let smooth = kernel
+        .filter(|kernel| kernel.sure && kernel.gain > WORTH * outside)
+        .map_or(0.0, |kernel| kernel.gain);
+    if gain.max(0.0) + smooth <= WORTH * outside {
+        return None;
+    }
+    let mut reaching = named.clone();
+    if smooth > 0.0 {
+        reaching.push("a kernel fit".to_owned());
+    }
+    let all = (reached.inside + gain.max(0.0) + smooth).min(1.0);
+    let sentence = format!(
+        "what lies outside the span is not only noise: {} {} {} of `{}` on rows left out, the columns alone {}",
+        reaching.join(" and "),
+        if reaching.len() > 1 { "reach" } else { "reaches" },
+        percent(all),
+        facts.target,
+        percent(reached.inside.max(0.0)),
+    );
+    let advice = if named.is_empty() {
+        "the shape is neither squares nor products: bend columns (logarithm, steps), or fit with `--model kernel`".to_owned()
+    } else {
+        format!("add {} as columns", named.join(", "))
+    };
+    let certificate = format!(
+        "five parts of {} rows, each predicted from the others; {} candidate terms, each taken with a chance below 0.001",
+        reached.rows, reached.candidates
+    );
+    let mut finding = Finding::new(Severity::Caution, sentence)
+        .named("structure-beyond-span")
+        .advised(advice)
+        .certified(certificate)
+        .evident("held-out R² of the columns", reached.inside)
+        .evident("held-out R² with the terms", all)
+        .shown("reach");
+    for (term, gain) in &reached.terms {
+        finding = finding.evident(format!("held-out gain of {}", term.name(&facts.names)), *gain);
+    }
+    Some(finding)
+}
+
+/// Nothing was found outside the span.
+pub(super) fn noise_finding(reached: &Reached) -> Finding {
+    let sentence = format!(
+        "what lies outside the span looks like noise: squares, cubes, products ({} terms) and a kernel reach no further",
+        reached.candidates
+    );
+    Finding::new(Severity::Note, sentence)
+        .named("noise-outside-span")
+        .certified(format!("five parts of {} rows, each predicted from the others", reached.rows))
+        .evident("held-out R² of the columns", reached.inside)
+        .shown("reach")
+}
+
+/// Missing values and repeated rows.
+pub(super) fn data_findings(input: &TableInput<'_>) -> Vec<Finding> {
+    let facts = input.facts;
+    let mut all = Vec::new();
+    if facts.rows_dropped > 0 {
+        let sentence = format!(
+            "{} of {} were left out: a value was missing",
+            counted(facts.rows_dropped as usize, "row", "rows"),
+            facts.rows_read
+        );
+        let severity =
+            if 5 * facts.rows_dropped > facts.rows_read { Severity::Caution } else { Severity::Note };
+        all.push(
+            Finding::new(severity, sentence)
+                .named("missing-values")
+                .advised("make sure that what is missing is missing by chance")
+                .evident("rows left out", facts.rows_dropped as f64),
+        );
+    }
+    if facts.values_filled > 0 {
+        let sentence = format!(
+            "the column's mean took the place of {}: errors are understated",
+            counted(facts.values_filled as usize, "missing value", "missing values")
+        );
+        all.push(
+            Finding::new(Severity::Caution, sentence)
+                .named("filled-values")
+                .advised("compare with `--missing drop`")
+                .evident("values filled in", facts.values_filled as f64),
+        );
+    }
+    all
+}
+
+pub(super) fn verdict(
+    input: &TableInput<'_>,
+    columns: &Columns<'_>,
+    findings: &[Finding],
+    reached: Option<&Reached>,
+    r_squared: f64,
+) -> Vec<String> {
+    let target = &input.facts.target;
+    let structure = findings.iter().any(|finding| finding.name == "structure-beyond-span");
+    let mut said = Vec::new();
+    if r_squared.is_finite() {
+        let outside = match reached {
+            Some(_) if structure => "part of it structure that further terms reach",
+            Some(_) => "and looks like noise",
+            None if columns.fit.degrees_of_freedom() == 0 => "as it must with no row to spare",
+            None => "with too few rows to tell noise from structure",
+        };
+        said.push(format!(
+            "{} of the variation of `{target}` lies in the span of {}; {} lies outside, {outside}.",
+            percent(r_squared),
+            input.span(),
+            percent((1.0 - r_squared).max(0.0)),
+        ));
+    } else {
+        said.push(format!("`{target}` does not vary: there is nothing to explain."));
+    }
+    said.push(certain(columns));
+    said.push(acting(findings));
+    said
+}
+
+/// How many digits, at which condition number.
+fn certain(columns: &Columns<'_>) -> String {
+    let target = columns.fit.target();
+    let dependent = &columns.fit.rank().dependent;
+    let kept = target.coefficients.iter().enumerate().filter(|(j, _)| !dependent.contains(j)).map(|(_, c)| c);
+    let fewest = kept
+        .chain(&target.intercept)
+        .map(Coefficient::digits)
+        .filter(|d| d.is_finite())
+        .fold(f64::INFINITY, f64::min);
+    let rank = columns.fit.rank();
+    let rank_text =
+        if rank.is_full() { "full".to_owned() } else { format!("{} of {}", rank.rank, rank.terms) };
+    let condition = if rank.is_full() {
+        format!("a scaled condition number of {}", short(columns.condition.1))
+    } else {
+        format!("rank {rank_text}")
+    };
+    if fewest.is_finite() {
+        format!(
+            "Every determined coefficient has at least {} certain digits, at {condition}.",
+            fewest.floor().max(0.0)
+        )
+    } else {
+        format!("No coefficient is determined, at {condition}.")
+    }
+}
+
+pub(super) fn computation(
+    input: &TableInput<'_>,
+    columns: &Columns<'_>,
+    reached: Option<&Reached>,
+    kernel: Option<KernelGain>,
+    seconds: Vec<(String, f64)>,
+) -> Computation {
+    let rank = columns.fit.rank();
+    let mut settings = vec![
+        (
+            "fit".to_owned(),
+            format!(
+                "least squares, {:?}, {} passes of refinement",
+                columns.fit.method(),
+                columns.fit.refinement_steps()
+            ),
+        ),
+        ("rank".to_owned(), format!("{} of {} terms, gap {}", rank.rank, rank.terms, short(rank.gap()))),
+        (
+            "condition".to_owned(),
+            format!("{} as it is, {} scaled", short(columns.condition.0), short(columns.condition.1)),
+        ),
+        ("angle of the target to the span".to_owned(), format!("{}°", short(angle(columns)))),
+    ];
+    if let Some(reached) = reached {
+        let kernel = kernel.map_or_else(String::new, |kernel| {
+            format!(", kernel exp(−{}·‖x − z‖²) with λ = {}", short(kernel.gamma), short(kernel.penalty))
+        });
+        settings.push((
+            "reach".to_owned(),
+            format!(
+                "a sample of {} rows in five parts, {} candidate terms{kernel}",
+                reached.rows, reached.candidates
+            ),
+        ));
+    }
+    if input.x.dims().first().is_some_and(|&n| n > 100_000) {
+        settings.push(("leverage".to_owned(), "of an even sample and of extreme rows".to_owned()));
+    }
+    for encoded in &input.facts.encodings {
+        settings.push((
+            "category".to_owned(),
+            format!("{}: {} levels, reference {}", encoded.column, encoded.levels.len(), encoded.reference),
+        ));
+    }
+    Computation {
+        version: env!("CARGO_PKG_VERSION"),
+        command: input.command.to_owned(),
+        settings,
+        tolerances: vec![("rank, share of a column".to_owned(), rank.tolerance)],
+        seconds,
+    }
+}
+
+/// Between the target and the span, about its mean where there is an intercept.
+fn angle(columns: &Columns<'_>) -> f64 {
+    let target = columns.fit.target();
+    let sine = (target.residual_squares / target.total_squares).sqrt().min(1.0);
+    sine.asin().to_degrees()
+}

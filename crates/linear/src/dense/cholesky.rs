@@ -1,0 +1,276 @@
+//! Cholesky's factor of a symmetric positive definite matrix, of any size, with the same bits for any number of threads.
+//!
+//! The library underneath may choose its order of summation by the number of threads, so it is only ever called
+//! sequentially; what is worth running in parallel is cut here, at fixed boundaries:
+//!
+//! ```text
+//! for each panel of 128 columns:
+//!     factor the diagonal block                                    (sequential, it fits the first caches)
+//!     solve the rows below it                                      (parallel over row blocks)
+//!     subtract panel · panelᵀ from what is left, block by block    (parallel over column blocks)
+//! ```
+//!
+//! One text for every user: [`cholesky`] where R itself is wanted, [`Cholesky`] where systems are solved. Row after row, upper, is column after column, lower: `G = RᵀR` with `R = Lᵀ` in the same memory.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{
+    LltError, LltRegularization, cholesky_in_place as factor_whole, cholesky_in_place_scratch,
+};
+use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place as solve_lower, solve_upper_triangular_in_place as solve_upper,
+};
+use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
+use rayon::prelude::*;
+use spanwise_kernels::Matrix;
+
+/// Columns of one panel.
+const PANEL: usize = 128;
+
+/// The upper R with `G = RᵀR` (the upper triangle of `g` is read), or the first pivot that is not positive.
+pub(crate) fn cholesky(g: &Matrix) -> Result<Matrix, usize> {
+    let (mut r, n) = (g.clone(), g.rows());
+    factor(MatMut::from_column_major_slice_mut(r.as_mut_slice(), n, n))?;
+    for i in 0..n {
+        r.row_mut(i)[..i].fill(0.0);
+    }
+    Ok(r)
+}
+
+/// The lower half of `a` becomes L; the upper half is neither read nor written.
+fn factor(mut a: MatMut<'_, f64>) -> Result<(), usize> {
+    let n = a.nrows();
+    if n <= 2 * PANEL {
+        return factor_block(a);
+    }
+    for k in (0..n).step_by(PANEL) {
+        let width = PANEL.min(n - k);
+        let left = a.as_mut().submatrix_mut(k, k, n - k, n - k);
+        let (panel, rest) = left.split_at_col_mut(width);
+        let (mut corner, mut below) = panel.split_at_row_mut(width);
+        factor_block(corner.as_mut()).map_err(|pivot| k + pivot)?;
+        // below · Lᵀ⁻¹, written as L⁻¹ · belowᵀ; row blocks do not touch each other.
+        let corner = corner.as_ref();
+        below.as_mut().par_row_chunks_mut(PANEL).for_each(|block| {
+            solve_lower(corner, block.transpose_mut(), Par::Seq);
+        });
+        let below = below.as_ref();
+        let rest = rest.subrows_mut(width, n - k - width);
+        rest.par_col_chunks_mut(PANEL).enumerate().for_each(|(b, block)| subtract(below, b * PANEL, block));
+    }
+    Ok(())
+}
+
+/// Columns `j ..` of `rest − below · belowᵀ`, on and under the diagonal.
+fn subtract(below: MatRef<'_, f64>, j: usize, block: MatMut<'_, f64>) {
+    let cols = block.ncols();
+    let (top, bottom) = block.subrows_mut(j, below.nrows() - j).split_at_row_mut(cols);
+    let right = below.subrows(j, cols);
+    let low = below.subrows(j + cols, below.nrows() - j - cols);
+    triangular_matmul(
+        top,
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        right,
+        BlockStructure::Rectangular,
+        right.transpose(),
+        BlockStructure::Rectangular,
+        -1.0,
+        Par::Seq,
+    );
+    matmul(bottom, Accum::Add, low, right.transpose(), -1.0, Par::Seq);
+}
+
+/// The same of a block that is small enough for one thread.
+fn factor_block(mut a: MatMut<'_, f64>) -> Result<(), usize> {
+    let n = a.nrows();
+    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default()));
+    let stack = MemStack::new(&mut memory);
+    let done = factor_whole(a.as_mut(), LltRegularization::default(), Par::Seq, stack, Spec::default());
+    if let Err(LltError::NonPositivePivot { index }) = done {
+        return Err(index);
+    }
+    // A NaN pivot compares with nothing, so it is looked for.
+    (0..n).find(|&i| !(a[(i, i)] > 0.0 && a[(i, i)].is_finite())).map_or(Ok(()), Err)
+}
+
+/// `A = L·Lᵀ` of a symmetric positive definite `A`, to solve with.
+pub(crate) struct Cholesky {
+    /// `R = Lᵀ` on and above the diagonal; what is below is not used.
+    upper: Matrix,
+}
+
+impl Cholesky {
+    /// Reads the lower half of `a`. `None` where a pivot is not positive.
+    pub(crate) fn new(a: &Mat<f64>) -> Option<Self> {
+        let mut upper = Matrix::zeros(a.nrows(), a.nrows());
+        (0..a.nrows()).for_each(|j| upper.row_mut(j).copy_from_slice(a.col_as_slice(j)));
+        Self::of(upper)
+    }
+
+    /// Reads the upper half of `a`, and keeps its memory.
+    pub(crate) fn of(mut a: Matrix) -> Option<Self> {
+        let n = a.rows();
+        factor(MatMut::from_column_major_slice_mut(a.as_mut_slice(), n, n)).ok()?;
+        Some(Cholesky { upper: a })
+    }
+
+    /// Entry `i` of L's diagonal.
+    pub(crate) fn pivot(&self, i: usize) -> f64 {
+        self.upper[(i, i)]
+    }
+
+    /// L, as the library sees it.
+    fn lower(&self) -> MatRef<'_, f64> {
+        let n = self.upper.rows();
+        MatRef::from_column_major_slice(self.upper.as_slice(), n, n)
+    }
+
+    /// `A⁻¹·B`, in place.
+    pub(crate) fn solve(&self, mut b: MatMut<'_, f64>) {
+        self.forward(b.as_mut());
+        self.backward(b);
+    }
+
+    /// `L⁻¹·B`, in place.
+    pub(crate) fn forward(&self, b: MatMut<'_, f64>) {
+        solve_lower(self.lower(), b, Par::Seq);
+    }
+
+    /// `L⁻ᵀ·B`, in place.
+    pub(crate) fn backward(&self, b: MatMut<'_, f64>) {
+        solve_upper(self.lower().transpose(), b, Par::Seq);
+    }
+
+    /// `A⁻¹·v`.
+    pub(crate) fn solve_vector(&self, v: &[f64]) -> Vec<f64> {
+        let mut out = v.to_vec();
+        super::solve_upper_transposed(&self.upper, &mut out);
+        super::solve_upper(&self.upper, &mut out);
+        out
+    }
+
+    /// `A⁻¹` as a matrix, for its entries alone (standard errors); systems are solved, never multiplied by it.
+    pub(crate) fn inverse(&self) -> Mat<f64> {
+        let mut inverse = Mat::identity(self.upper.rows(), self.upper.rows());
+        self.solve(inverse.as_mut());
+        inverse
+    }
+
+    /// An estimate of `‖D·A⁻¹·D‖` with `D` the square roots of `diagonal` (A's own): how far the unit-scaled
+    /// matrix is from singular. A few steps of inverse iteration from a fixed start; never above the truth.
+    pub(crate) fn scaled_inverse_norm(&self, diagonal: &[f64]) -> f64 {
+        let scale: Vec<f64> = diagonal.iter().map(|d| d.sqrt()).collect();
+        let mut v: Vec<f64> =
+            (0..scale.len()).map(|i| ((i * 7919 + 13) % 1013) as f64 / 1013.0 - 0.45).collect();
+        let mut norm = 0.0;
+        // Where one solve reads megabytes, two steps must do; they find the order of magnitude.
+        let steps = if scale.len() > 512 { 2 } else { 4 };
+        for _ in 0..steps {
+            let length = super::norm(&v);
+            let scaled: Vec<f64> = v.iter().zip(&scale).map(|(v, d)| v / length * d).collect();
+            v = self.solve_vector(&scaled).iter().zip(&scale).map(|(v, d)| v * d).collect();
+            norm = super::norm(&v);
+        }
+        norm
+    }
+}
+
+/// A slice as a matrix of one column.
+pub(crate) fn column(v: &[f64]) -> Mat<f64> {
+    Mat::from_fn(v.len(), 1, |i, _| v[i])
+}
+
+/// The diagonal of a square matrix.
+pub(crate) fn diagonal(a: &Mat<f64>) -> Vec<f64> {
+    (0..a.nrows()).map(|i| a[(i, i)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::multiply_transposed;
+    use super::*;
+
+    fn positive_definite(n: usize) -> Matrix {
+        let a = Matrix::from_fn(n + 3, n, |i, j| ((i * 31 + j * 17) as f64 * 0.7).sin());
+        let mut square = multiply_transposed(&a, &a);
+        (0..n).for_each(|i| square[(i, i)] += 1.0);
+        square
+    }
+
+    /// The plain algorithm, one entry after another.
+    fn plain(g: &Matrix) -> Matrix {
+        let mut r = Matrix::zeros(g.rows(), g.rows());
+        for i in 0..g.rows() {
+            for j in i..g.rows() {
+                let rest = g[(i, j)] - (0..i).map(|k| r[(k, i)] * r[(k, j)]).sum::<f64>();
+                r[(i, j)] = if i == j { rest.sqrt() } else { rest / r[(i, i)] };
+            }
+        }
+        r
+    }
+
+    const SIZES: [usize; 9] = [0, 1, 2, 5, 70, 256, 257, 300, 401];
+
+    #[test]
+    fn the_blocked_factor_is_the_plain_one_at_every_size() {
+        for n in SIZES {
+            let g = positive_definite(n);
+            let (found, expected) = (cholesky(&g).unwrap(), plain(&g));
+            for (a, b) in found.as_slice().iter().zip(expected.as_slice()) {
+                assert!((a - b).abs() < 1e-11 * n as f64, "n = {n}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_storages_solve_the_same_system() {
+        for n in SIZES {
+            let g = positive_definite(n);
+            let truth: Vec<f64> = (0..n).map(|i| (i % 7) as f64 - 3.0).collect();
+            let b = super::super::times(&g, &truth);
+            let mut found = b.clone();
+            let r = cholesky(&g).unwrap();
+            super::super::solve_upper_transposed(&r, &mut found);
+            super::super::solve_upper(&r, &mut found);
+            let other = Cholesky::new(&Mat::from_fn(n, n, |i, j| g[(i, j)])).unwrap().solve_vector(&b);
+            for ((found, other), truth) in found.iter().zip(other).zip(&truth) {
+                assert!((found - truth).abs() < 1e-8 && (other - truth).abs() < 1e-8, "n = {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_pivot_that_is_not_positive_is_named() {
+        assert_eq!(cholesky(&Matrix::new(vec![1.0, 2.0, 2.0, 1.0], 2, 2).unwrap()), Err(1));
+        assert_eq!(cholesky(&Matrix::zeros(3, 3)), Err(0));
+        assert!(cholesky(&Matrix::from_fn(2, 2, |_, _| f64::NAN)).is_err());
+        let mut late = positive_definite(300);
+        late[(290, 290)] = -1.0;
+        assert_eq!(cholesky(&late), Err(290));
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let g = positive_definite(401);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| cholesky(&g).unwrap())
+        };
+        assert_eq!(on(1), on(3));
+    }
+
+    #[test]
+    fn the_scaled_inverse_norm_does_not_depend_on_units() {
+        let unit = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.99 });
+        let scale = [1e-6, 1e6];
+        let scaled = Mat::from_fn(2, 2, |i, j| unit[(i, j)] * scale[i] * scale[j]);
+        let norm = |a: Mat<f64>| {
+            let d = diagonal(&a);
+            Cholesky::new(&a).unwrap().scaled_inverse_norm(&d)
+        };
+        assert!((norm(unit) - 100.0).abs() < 1e-6);
+        assert!((norm(scaled) - 100.0).abs() < 1e-6);
+    }
+}

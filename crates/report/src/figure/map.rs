@@ -1,0 +1,50 @@
+//! One large map of weights: queries down, keys to the right.
+
+use super::colour_bar::{colour_bar, log_axis};
+use super::pen::{Anchor, Pen, Rect};
+use super::raster::{LogScale, Raster};
+use super::words::short;
+use super::{Frame, empty};
+use spanwise_lens::explain::Map;
+
+pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &Map) -> f64 {
+    let Some(scale) = LogScale::over(map.mean.iter().copied()) else {
+        return empty(pen, "there is no weight above 0");
+    };
+    let Some(raster) = Raster::weights(map.cols, &map.mean, scale) else {
+        return empty(pen, "there is no weight to draw");
+    };
+    let (left, top) = (56.0, 26.0);
+    let wide = (frame.width - left - 12.0).min(560.0);
+    let ratio = map.queries.max(1) as f64 / map.keys.max(1) as f64;
+    let area = Rect { x: left, y: top, width: wide, height: (wide * ratio).clamp(60.0, 560.0) };
+    pen.image(area, raster);
+    pen.rect("frame", area);
+    let last = |count: usize| count.saturating_sub(1).to_string();
+    pen.text("t", (4.0, 12.0), Anchor::Start, &format!("{}: weight of each key in each query", map.label));
+    pen.text("f", (left - 7.0, top + 10.0), Anchor::End, "0");
+    pen.text("f", (left - 7.0, area.bottom()), Anchor::End, &last(map.queries));
+    pen.text("t", (left - 7.0, top + area.height / 2.0 - 4.0), Anchor::End, "query");
+    pen.text("t", (left - 16.0, top + area.height / 2.0 + 12.0), Anchor::End, "↓");
+    pen.text("f", (area.x, area.bottom() + 15.0), Anchor::Start, "0");
+    pen.text("t", (area.x + wide / 2.0, area.bottom() + 15.0), Anchor::Middle, "key →");
+    pen.text("f", (area.right(), area.bottom() + 15.0), Anchor::End, &last(map.keys));
+    let bar = area.bottom() + 28.0;
+    let name = "mean weight (logarithmic)";
+    let mut height =
+        bar + colour_bar(pen, (left, bar), wide.min(280.0), name, log_axis(scale, left, wide.min(280.0)));
+    height = frame.note(pen, height, &pooled(map.pooled_by));
+    height
+}
+
+/// How many weights a cell stands for.
+pub(crate) fn pooled((queries, keys): (f64, f64)) -> String {
+    if queries <= 1.0 && keys <= 1.0 {
+        "Every cell is one weight. Empty cells are 0: nothing may look there.".to_owned()
+    } else {
+        let (queries, keys) = (short(queries), short(keys));
+        format!(
+            "Every cell stands for {queries} queries × {keys} keys. Empty cells are 0: nothing may look there."
+        )
+    }
+}

@@ -1,0 +1,18 @@
+"""A model's output is a weighted sum, and Spanwise computes both kinds.
+
+A linear prediction ``X @ w`` lies in the *span* of the feature columns: :mod:`spanwise.linear`. An attention output
+``softmax(q @ k.T / sqrt(D)) @ v`` lies in the *convex hull* of the value rows: :func:`spanwise.attention`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import _spanwise, errors, linear
+from ._attention import AttentionStats, attention, weights
+
+__version__ = _spanwise.__version__
+__all__ = ["AttentionStats", "attention", "errors", "linear", "weights"]
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_spanwise.after_fork)

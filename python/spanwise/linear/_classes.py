@@ -1,0 +1,180 @@
+"""Logistic and softmax regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _spanwise
+from .._arrays import Names, matrix, vector
+from ..errors import ShapeError
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """A direction along which the classes separate: without a penalty the likelihood has no maximum.
+
+    Attributes
+    ----------
+    kind : {"complete", "quasi-complete"}
+    columns : tuple of int
+        The columns that take part in it.
+    separated_rows, boundary_rows : int
+        Rows strictly on their own side, and rows on the boundary.
+    """
+
+    kind: str
+    columns: tuple[int, ...]
+    separated_rows: int
+    boundary_rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticFit:
+    """A fitted logistic (two classes) or softmax (more) regression.
+
+    Attributes
+    ----------
+    classes : ndarray, (K,)
+        The labels, rising.
+    coefficients : ndarray, (1, d) or (K, d)
+        The log-odds of the second class, or the score of each class.
+    intercept : ndarray, (1,) or (K,)
+    standard_errors, intercept_standard_errors : ndarray or None
+        None where the Hessian was not formed, where columns are dependent, or where the classes separate.
+    deviance, null_deviance, r_squared : float
+    converged : bool
+    iterations : int
+    gradient_norm : float
+    separation : Separation or None
+        Found only without a penalty; predictions are then usable, sizes mean nothing.
+    """
+
+    classes: npt.NDArray[Any]
+    coefficients: F64
+    intercept: F64
+    standard_errors: F64 | None
+    intercept_standard_errors: F64 | None
+    deviance: float
+    null_deviance: float
+    r_squared: float
+    converged: bool
+    iterations: int
+    gradient_norm: float
+    separation: Separation | None
+    names: Names
+
+    def decision(self, X: Any) -> F64:
+        """Log-odds of the second class, (n,), or scores of each class, (n, K), for the rows of ``X`` (n, d)."""
+        values = matrix("predict", "X", X).values
+        scores = _spanwise.predict(values, self.coefficients, self.intercept)
+        return scores[0] if len(self.classes) == 2 else scores.T
+
+    def predict_proba(self, X: Any) -> F64:
+        """Probabilities of the classes, (n, K), for the rows of ``X`` (n, d)."""
+        return probabilities(self.decision(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable label of each row of ``X`` (n, d): (n,)."""
+        scores = self.decision(X)
+        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        labels: npt.NDArray[Any] = self.classes[best]
+        return labels
+
+
+def probabilities(scores: F64) -> F64:
+    """Scores as probabilities, (n, K): the softmax with its largest score subtracted."""
+    if scores.ndim == 1:
+        scores = np.stack([np.zeros_like(scores), scores], axis=1)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: F64 = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def coded(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """The different labels, rising, and each row's index among them."""
+    if labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < 1 << 16:  # few enough to count, which needs no sorting
+            places = (labels - low).astype(np.intp, copy=False)
+            present = np.bincount(places, minlength=high - low + 1) > 0
+            index = np.cumsum(present, dtype=np.int64) - 1
+            return (np.flatnonzero(present) + low).astype(labels.dtype), index[places]
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, np.ascontiguousarray(codes, dtype=np.int64)
+
+
+def logistic(
+    X: Any,
+    y: Any,
+    *,
+    penalty: float = 1.0,
+    intercept: bool = True,
+    weights: Any = None,
+    optimiser: Literal["auto", "newton", "lbfgs"] = "auto",
+    tolerance: float = 1e-8,
+    iterations: int = 100,
+) -> LogisticFit:
+    """Logistic regression for two classes, softmax regression for more.
+
+    Minimises ``Σ loss + penalty/2·‖W‖²``; the intercepts are not penalised.
+
+    Parameters
+    ----------
+    X : array or table, (n, d)
+    y : array, (n,)
+        Labels of any type that NumPy can sort.
+    penalty : float
+        ``1/C`` of scikit-learn; 0 for plain maximum likelihood.
+    intercept : bool
+    weights : array, (n,), optional
+        One weight ≥ 0 per row.
+    optimiser : {"auto", "newton", "lbfgs"}
+        Newton's method up to a thousand parameters, L-BFGS beyond.
+    tolerance : float
+    iterations : int
+        At most so many; ten times as many for L-BFGS.
+
+    Returns
+    -------
+    LogisticFit
+
+    Examples
+    --------
+    >>> import numpy as np, spanwise
+    >>> X = np.repeat([0.0, 1.0], 10)[:, None]
+    >>> y = np.array(["no"] * 6 + ["yes"] * 4 + ["no"] * 2 + ["yes"] * 8)
+    >>> fit = spanwise.linear.logistic(X, y, penalty=0.0)
+    >>> round(float(fit.coefficients[0, 0]), 8), round(float(np.log(6)), 8)
+    (1.79175947, 1.79175947)
+    >>> np.round(fit.predict_proba([[1.0]]), 10)
+    array([[0.2, 0.8]])
+    """
+    table = matrix("logistic regression", "X", X)
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if labels.ndim != 1:
+        raise ShapeError(
+            f"logistic regression: `y` has shape {tuple(labels.shape)}; expected 1 dimensions"
+        )
+    classes, codes = coded(labels)
+    weights = None if weights is None else vector("logistic regression", "weights", weights)
+    parts = _spanwise.logistic(
+        table.values,
+        codes,
+        weights,
+        float(penalty),
+        intercept,
+        optimiser,
+        (float(tolerance), int(iterations)),
+    )
+    parts["classes"] = classes[parts["classes"]]
+    parts["intercept"] = parts.pop("intercepts")
+    if parts["separation"] is not None:
+        kind, columns, separated, boundary = parts["separation"]
+        parts["separation"] = Separation(kind, tuple(columns), separated, boundary)
+    return LogisticFit(names=table.names, **parts)

@@ -1,0 +1,22 @@
+//! The extension module `spanwise._spanwise`: arrays in, library calls, arrays out.
+//!
+//! Nothing is computed here. The Python files beside it turn what people pass (tables, tensors, lists) into arrays of the
+//! storage types this module takes, and its answers into the documented objects; see `spanwise/_spanwise.pyi`.
+
+mod array;
+mod attention;
+mod errors;
+mod linear;
+mod table;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+fn _spanwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(work::after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(table::matrix_of_stream, module)?)?;
+    attention::register(module)?;
+    linear::register(module)
+}

@@ -1,0 +1,93 @@
+//! The mergeable summary of a table.
+
+use super::least_squares::{Settings, parts, settings};
+use crate::array::{Array, Name, with_real};
+use crate::errors::OrRaise;
+use crate::work;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use spanwise::linear::Summary as Inner;
+
+fn name(argument: &'static str) -> Name {
+    Name { operation: "summary", argument }
+}
+
+/// Everything least squares needs of the rows seen so far.
+#[pyclass(module = "spanwise._spanwise", frozen)]
+pub(crate) struct Summary(std::sync::Mutex<Inner>);
+
+impl Summary {
+    fn of(inner: Inner) -> Self {
+        Summary(std::sync::Mutex::new(inner))
+    }
+
+    /// The summary; a panic elsewhere would not have left it half-written, because pushes replace it whole.
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Summary {
+    #[new]
+    fn new(columns: usize, targets: usize) -> Self {
+        Summary::of(Inner::new(columns, targets))
+    }
+
+    fn update(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        y: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
+        let weights = weights.map(|weights| Array::real(weights, name("weights"))).transpose()?;
+        let weights = weights.as_ref().map(Array::slice).transpose()?;
+        let pushed = with_real!(x, |x| with_real!(y, |y| work::run(py, || {
+            // Two threads may update at the same time: each reduces its own rows, then one after the other adds them.
+            let (columns, targets) = {
+                let inner = self.inner();
+                (inner.columns(), inner.targets())
+            };
+            let mut part = Inner::new(columns, targets);
+            part.push(&x, &y, weights)?;
+            self.inner().merge(&part)
+        })));
+        pushed.or_raise(py)
+    }
+
+    fn merge(&self, py: Python<'_>, other: &Summary) -> PyResult<()> {
+        let copy = other.inner().clone();
+        work::run(py, || self.inner().merge(&copy)).or_raise(py)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner().to_bytes())
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        Ok(Summary::of(Inner::from_bytes(bytes).or_raise(py)?))
+    }
+
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        asked: Settings,
+        names: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let copy = self.inner().clone();
+        let settings = settings(asked);
+        let fit = work::run(py, || settings.fit_summary(&copy));
+        parts(&fit.or_raise(py)?, names)
+    }
+
+    /// Rows, columns, targets, the sum of weights, and the means of columns and targets.
+    fn facts(&self) -> (u64, usize, usize, f64, Vec<f64>) {
+        let inner = self.inner();
+        let all = inner.columns() + inner.targets();
+        let means = (0..all).map(|j| inner.mean(j)).collect();
+        (inner.rows(), inner.columns(), inner.targets(), inner.weight_sum(), means)
+    }
+}

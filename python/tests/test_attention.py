@@ -1,0 +1,257 @@
+"""Attention on arrays: values and statistics against plain NumPy, layouts, kinds, errors, and no copies."""
+
+import gc
+import os
+import pickle
+import resource
+import threading
+import time
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import spanwise
+from spanwise import errors
+
+RNG = np.random.default_rng(7)
+
+
+def plain(q, k, v, *, scale=None, softcap=None, bias=None, mask=None, sinks=None):
+    """Attention step by step in float64; `mask` and `bias` broadcast to (B, H, N, M)."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    q, k, v = (x.reshape((1,) * (4 - x.ndim) + x.shape) for x in (q, k, v))
+    repeat = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, repeat, axis=1), np.repeat(v, repeat, axis=1)
+    s = np.einsum("bhnd,bhmd->bhnm", q, k) * (1 / np.sqrt(q.shape[-1]) if scale is None else scale)
+    s = softcap * np.tanh(s / softcap) if softcap else s
+    s = s if bias is None else s + bias
+    s = s if mask is None else np.where(mask, s, -np.inf)
+    top = s.max(axis=-1, keepdims=True, initial=-np.inf)
+    if sinks is not None:
+        top = np.maximum(top, np.asarray(sinks)[:, None, None])
+    top = np.where(np.isfinite(top), top, 0)
+    a = np.exp(s - top)
+    total = a.sum(axis=-1, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(np.asarray(sinks)[:, None, None] - top)
+    a = np.divide(a, total, where=total > 0, out=np.zeros_like(a))
+    sees = np.isfinite(s).any(axis=-1)
+    with np.errstate(divide="ignore"):
+        return a @ v, a, np.where(sees, (np.log(total) + top)[..., 0], -np.inf)
+
+
+def problem(b=2, h=4, g=2, n=5, m=7, d=8, e=6, dtype=np.float64):
+    shapes = (b, h, n, d), (b, g, m, d), (b, g, m, e)
+    return tuple(RNG.standard_normal(shape).astype(dtype) for shape in shapes)
+
+
+TOLERANCE = {np.float64: 1e-12, np.float32: 2e-6, np.float16: 3e-3, ml_dtypes.bfloat16: 2e-2}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_values_are_the_plain_ones_in_every_storage_type(dtype):
+    q, k, v = problem(dtype=dtype)
+    values = spanwise.attention(q, k, v)
+    assert values.dtype == q.dtype and values.shape == (2, 4, 5, 6)
+    np.testing.assert_allclose(values.astype(np.float64), plain(q, k, v)[0], atol=TOLERANCE[dtype])
+
+
+def test_statistics_are_those_of_the_weights():
+    q, k, v = problem()
+    mask = RNG.random((2, 4, 5, 7)) > 0.4
+    mask[0, 0, 2] = False
+    names = ["lse", "entropy", "max", "top_k:3", "received", "row_sum_error", "map:2x3"]
+    values, stats = spanwise.attention(q, k, v, mask=mask, stats=names)
+    expected, a, lse = plain(q, k, v, mask=mask)
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    np.testing.assert_allclose(stats.lse, lse, atol=1e-12)
+    logs = np.log(a, where=a > 0, out=np.zeros_like(a))
+    np.testing.assert_allclose(stats.entropy, -(a * logs).sum(axis=-1), atol=1e-12)
+    np.testing.assert_allclose(stats.max, a.max(axis=-1), atol=1e-12)
+    assert stats.max_key[0, 0, 2] == -1 and stats.empty_rows >= 1
+    np.testing.assert_allclose(stats.top_k, -np.sort(-a, axis=-1)[..., :3], atol=1e-12)
+    np.testing.assert_allclose(stats.received, a.sum(axis=2), atol=1e-12)
+    assert stats.row_sum_error.max() < 1e-12 and stats.map_mean.shape == (2, 4, 2, 3)
+    again = pickle.loads(pickle.dumps(stats))
+    np.testing.assert_array_equal(again.lse, stats.lse)
+
+
+@pytest.mark.parametrize(
+    ("options", "reference"),
+    [
+        ({"scale": 0.3, "softcap": 2.0}, {"scale": 0.3, "softcap": 2.0}),
+        ({"causal": "top-left"}, {"mask": np.tri(5, 7, dtype=bool)}),
+        ({"causal": "bottom-right"}, {"mask": np.tri(5, 7, 2, dtype=bool)}),
+        (
+            {"causal": "bottom-right", "window": (1, 0)},
+            {"mask": np.tri(5, 7, 2, dtype=bool) & ~np.tri(5, 7, 0, dtype=bool)},
+        ),
+        ({"window": (1, 2, "top-left")}, {"mask": np.tri(5, 7, 2, dtype=bool) & ~np.tri(5, 7, -2, dtype=bool)}),
+        ({"lengths": np.array([3, 7])}, {"mask": np.arange(7) < np.array([3, 7]).reshape(2, 1, 1, 1)}),
+        ({"sinks": [0.5, -1.0, 2.0, 0.0]}, {"sinks": [0.5, -1.0, 2.0, 0.0]}),
+        (
+            {"alibi": [1.0, 0.5, 0.25, 0.125]},
+            {
+                "bias": -np.abs(np.arange(5)[:, None] + 2 - np.arange(7))
+                * np.array([1.0, 0.5, 0.25, 0.125])[:, None, None]
+            },
+        ),
+    ],
+)
+def test_options_mean_what_they_say(options, reference):
+    q, k, v = problem()
+    np.testing.assert_allclose(spanwise.attention(q, k, v, **options), plain(q, k, v, **reference)[0], atol=1e-12)
+
+
+def test_any_strides_are_views():
+    q, k, v = problem(dtype=np.float32)
+    expected = spanwise.attention(q, k, v)
+    by_row = [np.ascontiguousarray(x.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3) for x in (q, k, v)]
+    np.testing.assert_array_equal(spanwise.attention(*by_row), expected)
+    turned = [x[..., ::-1].copy()[..., ::-1] for x in (q, k, v)]
+    np.testing.assert_array_equal(spanwise.attention(*turned), expected)
+    spread = []
+    for x in (q, k, v):
+        wide = np.zeros((*x.shape[:3], 2 * x.shape[3]), x.dtype)
+        wide[..., ::2] = x
+        spread.append(wide[..., ::2])
+    np.testing.assert_array_equal(spanwise.attention(*spread), expected)
+    one = np.broadcast_to(k[:1], k.shape)
+    np.testing.assert_array_equal(spanwise.attention(q, one, v), spanwise.attention(q, one.copy(), v))
+
+
+def test_fewer_dimensions_are_leading_ones():
+    q, k, v = problem(b=1, h=1, g=1)
+    two = spanwise.attention(q[0, 0], k[0, 0], v[0, 0], stats="lse")
+    assert two[0].shape == (5, 6) and two[1].lse.shape == (5,)
+    np.testing.assert_array_equal(two[0], spanwise.attention(q, k, v)[0, 0])
+
+
+def test_booleans_of_other_bytes_are_booleans():
+    q, k, v = problem()
+    odd = np.array([0, 1, 2, 255, 1, 0, 4], np.uint8).view(bool)
+    expected = spanwise.attention(q, k, v, mask=np.array([0, 1, 1, 1, 1, 0, 1], bool))
+    np.testing.assert_array_equal(spanwise.attention(q, k, v, mask=odd), expected)
+
+
+def test_rectangles_of_the_weights_are_exact():
+    q, k, v = problem()
+    _, stats = spanwise.attention(q, k, v, causal="bottom-right", stats="lse")
+    a = plain(q, k, v, mask=np.tri(5, 7, 2, dtype=bool))[1]
+    part = spanwise.weights(q, k, stats.lse, slice(1, 4), range(2, 6), batch=1, head=3, causal="bottom-right")
+    np.testing.assert_allclose(part, a[1, 3, 1:4, 2:6], atol=1e-12)
+
+
+def test_other_libraries_get_their_own_kind_back():
+    jax = pytest.importorskip("jax")
+    q, k, v = (jax.numpy.asarray(x) for x in problem(dtype=np.float32))
+    out = spanwise.attention(q, k, v)
+    assert isinstance(out, jax.Array)
+    np.testing.assert_allclose(np.asarray(out), plain(*map(np.asarray, (q, k, v)))[0], atol=2e-6)
+
+
+class OnlyDlpack:
+    """An array that can do nothing but lend its memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_anything_with_dlpack_is_taken():
+    q, k, v = problem(dtype=np.float32)
+    out = spanwise.attention(OnlyDlpack(q), OnlyDlpack(k), OnlyDlpack(v))
+    np.testing.assert_array_equal(out, spanwise.attention(q, k, v))
+
+
+Q, K, V = problem()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: spanwise.attention(Q, K[..., :5], V), errors.ShapeError, ["`k`", "width 5", "width 8"]),
+        (lambda: spanwise.attention(Q, K, V[:, :, :3]), errors.ShapeError, ["`v`", "3 rows", "7"]),
+        (lambda: spanwise.attention(Q[:, :3], K, V), errors.ShapeError, ["`q`", "3 heads"]),
+        (lambda: spanwise.attention(Q[0, 0, 0], K, V), errors.ShapeError, ["`q`", "2 to 4 dimensions", "hint:"]),
+        (lambda: spanwise.attention(Q[None], K, V), errors.ShapeError, ["`q`", "5 dimensions"]),
+        (lambda: spanwise.attention(Q, K.astype(np.float32), V), errors.DtypeError, ["`k`", "float32"]),
+        (lambda: spanwise.attention(Q.astype(int), K, V), errors.DtypeError, ["`q`", "int64"]),
+        (lambda: spanwise.attention(Q, K, V, mask=np.ones((5, 7))), errors.DtypeError, ["`mask`", "float64", "hint:"]),
+        (lambda: spanwise.attention(Q, K, V, mask=np.ones((7, 5), bool)), errors.ShapeError, ["`mask`", "(7, 5)", "hint:"]),
+        (lambda: spanwise.attention(Q, K, V, bias=np.ones((5, 7), bool)), errors.DtypeError, ["`bias`", "hint:"]),
+        (lambda: spanwise.attention(Q, K, V, causal=True), errors.ShapeError, ["`causal`", "top-left", "bottom-right"]),
+        (lambda: spanwise.attention(Q, K, V, causal="left"), errors.NumberError, ["`causal`", '"left"']),
+        (lambda: spanwise.attention(Q, K, V, window=(1, 1)), errors.ShapeError, ["`window`", "top-left"]),
+        (lambda: spanwise.attention(Q, K, V, window=(-1, 0)), errors.NumberError, ["`window`", "-1"]),
+        (lambda: spanwise.attention(Q, K, V, softcap=-1), errors.NumberError, ["`softcap`", "-1"]),
+        (lambda: spanwise.attention(Q, K, V, scale=np.nan), errors.NumberError, ["`scale`", "NaN"]),
+        (lambda: spanwise.attention(Q, K, V, sinks=[1.0]), errors.ShapeError, ["`sinks`", "1 entries", "4"]),
+        (lambda: spanwise.attention(Q, K, V, lengths=[1, 9]), errors.NumberError, ["`lengths`", "9", "7 keys"]),
+        (lambda: spanwise.attention(Q, K, V, lengths=[1.5, 2]), errors.DtypeError, ["`lengths`"]),
+        (lambda: spanwise.attention(Q, K, V, stats="sum"), errors.NumberError, ["`stats`", "'sum'"]),
+        (lambda: spanwise.attention(Q, K, V, stats="top_k:0"), errors.NumberError, ["`stats`", "'top_k:0'"]),
+        (lambda: spanwise.weights(Q, K, np.zeros(3)), errors.ShapeError, ["`lse`", "3 entries"]),
+        (lambda: spanwise.weights(Q, K, np.zeros(40), rows=(0, 9)), errors.ShapeError, ["`rows`", "0..9", "0..5"]),
+    ],
+)
+def test_what_does_not_fit_is_named(call, error, words):
+    with pytest.raises(error) as raised:
+        call()
+    for word in words:
+        assert word in str(raised.value)
+
+
+def test_large_inputs_are_not_copied():
+    # 256 MB of keys and values; a copy of either would add its size to the largest memory ever used.
+    k = np.zeros((1, 1, 1 << 18, 128), np.float32)
+    k[..., ::7] = 1
+    q = np.ones((1, 1, 2, 128), np.float32)
+    spanwise.attention(q, k[:, :, :1024], k[:, :, :1024])
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    spanwise.attention(q, k, k)
+    spanwise.attention(q, k[:, :, ::2], k[:, :, ::2])
+    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert added < k.nbytes / 4
+
+
+def test_other_threads_run_meanwhile():
+    q = RNG.standard_normal((1, 4, 1024, 64))
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    while not ticks:
+        pass
+    first = len(ticks)
+    for _ in range(5):
+        spanwise.attention(q, q, q)
+    done.set()
+    thread.join()
+    assert len(ticks) > first
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_computes_too():
+    q = RNG.standard_normal((1, 8, 256, 64))
+    expected = spanwise.attention(q, q, q)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(spanwise.attention(q, q, q), expected)
+        os.write(writer, b"y" if same else b"n")
+        os._exit(0)
+    assert os.read(reader, 1) == b"y"
+    os.waitpid(child, 0)

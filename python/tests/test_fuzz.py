@@ -1,0 +1,96 @@
+"""A thousand random calls: each gives what plain NumPy gives, or an exception of ours; none ends the interpreter."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import spanwise
+from spanwise import linear
+from test_attention import TOLERANCE, plain
+
+CASES = 1000
+
+
+def strided(rng, x):
+    """The same numbers with other strides."""
+    match rng.integers(5):
+        case 0:
+            return x
+        case 1:
+            return np.asfortranarray(x)
+        case 2:
+            wide = np.zeros((*x.shape[:-1], 3 * x.shape[-1]), x.dtype)
+            wide[..., 1::3] = x
+            return wide[..., 1::3]
+        case 3:
+            axis = rng.integers(x.ndim)
+            return np.flip(np.flip(x, axis).copy(), axis)
+        case _:
+            return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, -2, 0)), 0, -2)
+
+
+def random_call(rng):
+    g = rng.integers(1, 3)
+    b, h, n, m, d, e = (int(x) for x in (rng.integers(0, 3), g * rng.integers(1, 3), *rng.integers(0, 40, 2), *rng.integers(1, 20, 2)))
+    if rng.random() < 0.15:  # something that does not fit
+        d = int(rng.integers(0, 3))
+    dtype = list(TOLERANCE)[rng.integers(4)]
+    make = lambda *shape: strided(rng, rng.standard_normal(shape).astype(dtype))
+    q, k, v = make(b, h, n, d), make(b, g, m, d if rng.random() < 0.95 else d + 1), make(b, g, m, e)
+    options, reference = {}, {}
+    if rng.random() < 0.4:
+        shape = [(n, m), (b, 1, n, m), (1, h, 1, m), (m,), (n, 1), (m + 1,)][rng.integers(6)]
+        options["mask"] = reference["mask"] = rng.random(shape) > 0.3
+    if rng.random() < 0.3:
+        bias = rng.standard_normal((h, n, m)).astype(dtype)
+        options["bias"], reference["bias"] = bias, bias.astype(np.float64)
+    if rng.random() < 0.3:
+        options["softcap"] = reference["softcap"] = float(rng.choice([0.5, 3.0, -1.0], p=[0.45, 0.45, 0.1]))
+    if rng.random() < 0.3:
+        options["scale"] = reference["scale"] = float(rng.standard_normal())
+    if rng.random() < 0.3:
+        options["sinks"] = reference["sinks"] = list(rng.standard_normal(h if rng.random() < 0.9 else h + 1))
+    if rng.random() < 0.3:
+        causal = rng.choice(["top-left", "bottom-right", True])
+        causal = True if causal == "True" else str(causal)
+        options["causal"] = causal
+        keep = np.tri(n, m, m - n if causal == "bottom-right" else 0, dtype=bool)
+        reference["mask"] = keep & reference["mask"] if "mask" in reference and reference["mask"].shape[-1] in (1, m) else keep
+    return (q, k, v), options, reference, TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_random_attention(part):
+    rng = np.random.default_rng(part)
+    computed = 0
+    for _ in range(CASES // 10):
+        arrays, options, reference, tolerance = random_call(rng)
+        try:
+            values, stats = spanwise.attention(*arrays, **options, stats=["lse", "entropy", "received", "top_k:2"])
+        except (ValueError, TypeError) as error:
+            assert type(error).__module__ == "spanwise.errors", error
+            continue
+        expected, _, lse = plain(*arrays, **reference)
+        np.testing.assert_allclose(values.astype(np.float64), expected, atol=3 * tolerance, rtol=3 * tolerance)
+        np.testing.assert_allclose(stats.lse, lse, atol=3 * tolerance, rtol=3 * tolerance)
+        computed += 1
+    assert computed > CASES // 20
+
+
+def test_random_fits():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n, d = int(rng.integers(0, 30)), int(rng.integers(0, 6))
+        dtype = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16, np.int32, bool][rng.integers(6)]
+        x = strided(rng, (3 * rng.standard_normal((n, d))).astype(dtype))
+        y = rng.standard_normal((n, int(rng.integers(1, 3)))) if rng.random() < 0.5 else rng.standard_normal(n)
+        try:
+            fit = linear.lstsq(x, y, intercept=bool(rng.integers(2)))
+        except ValueError as error:
+            assert type(error).__module__ == "spanwise.errors", error
+            continue
+        design = x.astype(np.float64)
+        if np.any(fit.intercept):
+            design = np.column_stack([np.ones(n), design])
+        best = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        np.testing.assert_allclose(fit.predict(x), best, atol=1e-6)

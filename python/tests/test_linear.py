@@ -1,0 +1,260 @@
+"""Fits, decompositions, systems and measures on arrays and tables."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import spanwise
+from spanwise import errors, linear
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((120, 4))
+Y = X @ [1.0, -2.0, 0.5, 3.0] + 4 + 0.1 * RNG.standard_normal(120)
+
+
+def numpy_fit(X, y):
+    return np.linalg.lstsq(np.column_stack([np.ones(len(X)), X]), y, rcond=None)[0]
+
+
+def layouts(x):
+    wide = np.zeros((2 * x.shape[0], 3 * x.shape[1]), x.dtype)
+    wide[::2, ::3] = x
+    padded = np.zeros(x.size * x.itemsize + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    padded[...] = x
+    return {
+        "rows": x,
+        "columns": np.asfortranarray(x),
+        "strided": wide[::2, ::3],
+        "backwards": x[::-1, ::-1].copy()[::-1, ::-1],
+        "read-only": np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+        "misaligned": padded,
+        "foreign order": x.astype(x.dtype.newbyteorder()),
+    }
+
+
+@pytest.mark.parametrize("layout", layouts(X))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_least_squares_is_numpys_in_any_layout(layout, dtype):
+    x = layouts(X.astype(dtype))[layout]
+    fit = linear.lstsq(x, Y)
+    expected = numpy_fit(X.astype(dtype).astype(np.float64), Y)
+    np.testing.assert_allclose([fit.intercept, *fit.coefficients], expected, rtol=1e-10)
+    np.testing.assert_allclose(fit.predict(x), fit.intercept + x.astype(np.float64) @ fit.coefficients)
+    assert (fit.digits > (4 if dtype == np.float32 else 12)).all()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(X, columns=list("abcd")),
+        pd.DataFrame(X, columns=list("abcd")).convert_dtypes(),
+        pl.DataFrame(X, schema=list("abcd")),
+        pa.table({name: X[:, j] for j, name in enumerate("abcd")}),
+        pl.concat([pl.DataFrame(X[:50], schema=list("abcd")), pl.DataFrame(X[50:], schema=list("abcd"))], rechunk=False),
+    ],
+    ids=["pandas", "pandas nullable", "polars", "pyarrow", "polars chunks"],
+)
+def test_tables_give_the_same_fit_with_names(table):
+    fit = linear.lstsq(table, Y)
+    np.testing.assert_allclose(fit.coefficients, linear.lstsq(X, Y).coefficients, rtol=1e-12)
+    assert fit.names == ("a", "b", "c", "d")
+    np.testing.assert_allclose(fit.predict(table), fit.predict(X))
+
+
+def test_series_are_targets():
+    expected = linear.lstsq(X, Y).coefficients
+    for y in (pd.Series(Y), pl.Series(Y), pa.chunked_array([Y[:7], Y[7:]]), list(Y)):
+        np.testing.assert_array_equal(linear.lstsq(X, y).coefficients, expected)
+
+
+def test_a_column_of_words_is_refused_by_name():
+    words = ["x"] * 120
+    for table in (pd.DataFrame({"a": Y, "b": words}), pl.DataFrame({"a": Y, "b": words})):
+        with pytest.raises(errors.DtypeError, match="'b'|\"b\""):
+            linear.lstsq(table, Y)
+
+
+def test_missing_values_are_refused_with_their_place():
+    table = pl.DataFrame({"a": [1.0, None, 3.0], "b": [1, 2, 4]})
+    with pytest.raises(errors.NotFiniteError, match="row 1, column 0"):
+        linear.lstsq(table, [1.0, 2.0, 3.0])
+
+
+def test_several_targets_and_weights():
+    y = np.column_stack([Y, X[:, 0]])
+    w = RNG.uniform(0, 2, 120) * (RNG.random(120) > 0.2)
+    fit = linear.lstsq(X, y, weights=w)
+    kept = w > 0
+    root = np.sqrt(w[kept])[:, None]
+    design = np.column_stack([np.ones(kept.sum()), X[kept]]) * root
+    expected = np.linalg.lstsq(design, y[kept] * root, rcond=None)[0]
+    np.testing.assert_allclose(fit.coefficients, expected[1:], atol=1e-10)
+    np.testing.assert_allclose(fit.intercept, expected[0], atol=1e-10)
+    assert fit.predict(X).shape == (120, 2)
+
+
+def test_standard_errors_and_intervals_follow_the_formula():
+    fit = linear.lstsq(X, Y)
+    design = np.column_stack([np.ones(120), X])
+    residuals = Y - design @ numpy_fit(X, Y)
+    covariance = np.linalg.inv(design.T @ design) * (residuals @ residuals) / 115
+    np.testing.assert_allclose(fit.standard_errors, np.sqrt(np.diag(covariance))[1:], rtol=1e-9)
+    np.testing.assert_allclose(fit.residual_norm, np.linalg.norm(residuals), rtol=1e-10)
+    lower, upper = fit.confidence_intervals(0.95)
+    assert fit.degrees_of_freedom == 115
+    np.testing.assert_allclose((upper - lower) / fit.standard_errors, 2 * 1.980807, rtol=1e-6)
+    with pytest.raises(errors.NumberError, match="confidence"):
+        fit.confidence_intervals(1.5)
+
+
+def test_dependent_columns_become_formulas():
+    table = pd.DataFrame({"price": X[:, 0], "tax": X[:, 1], "total": 2 * X[:, 0] + X[:, 1] - 3})
+    fit = linear.lstsq(table, Y)
+    assert (fit.rank, fit.terms) == (3, 4)
+    found = fit.dependencies[0]
+    assert (found.column, [j for j, _ in found.terms]) == (2, [0, 1])
+    np.testing.assert_allclose([found.constant, *(a for _, a in found.terms)], [-3, 2, 1], rtol=1e-10)
+    assert str(found).startswith("total = ") and str(found) in repr(fit)
+    dropped = linear.lstsq(table, Y, deficiency="drop")
+    assert dropped.coefficients[2] == 0
+    np.testing.assert_allclose(dropped.predict(table), fit.predict(table), rtol=1e-9)
+
+
+def test_chunks_give_the_fit_of_all_rows():
+    chunks = ((X[i : i + 30], Y[i : i + 30]) for i in range(0, 120, 30))
+    np.testing.assert_allclose(linear.lstsq(chunks).coefficients, linear.lstsq(X, Y).coefficients, rtol=1e-12)
+    with pytest.raises(errors.ShapeError, match="no chunks"):
+        linear.lstsq(iter([]))
+
+
+def test_summaries_merge_pickle_and_travel_as_bytes():
+    left, right = linear.Summary(4), linear.Summary(4)
+    left.update(pd.DataFrame(X[:70], columns=list("abcd")), Y[:70])
+    right.update(X[70:], Y[70:])
+    left.merge(pickle.loads(pickle.dumps(right)))
+    assert (left.rows, left.columns, left.targets, left.weight_sum) == (120, 4, 1, 120.0)
+    np.testing.assert_allclose(left.means[:4], X.mean(axis=0), atol=1e-15)
+    again = linear.Summary.from_bytes(left.to_bytes())
+    for summary in (left, again, pickle.loads(pickle.dumps(left))):
+        np.testing.assert_allclose(summary.finish().coefficients, linear.lstsq(X, Y).coefficients, rtol=1e-12)
+    assert pickle.loads(pickle.dumps(left)).finish().names == ("a", "b", "c", "d")
+    with pytest.raises(errors.SummaryBytesError, match="do not begin"):
+        linear.Summary.from_bytes(b"nothing")
+    with pytest.raises(errors.ShapeError, match="merge"):
+        left.merge(linear.Summary(3))
+
+
+def test_fits_pickle():
+    for fit in (linear.lstsq(X, Y), linear.ridge(X, Y), linear.logistic(X, Y > 4)):
+        again = pickle.loads(pickle.dumps(fit))
+        np.testing.assert_array_equal(again.predict(X), fit.predict(X))
+
+
+def test_ridge_is_the_normal_equations():
+    fit = linear.ridge(X, Y, alpha=3.0)
+    centred, target = X - X.mean(axis=0), Y - Y.mean()
+    expected = np.linalg.solve(centred.T @ centred + 3 * np.eye(4), centred.T @ target)
+    np.testing.assert_allclose(fit.coefficients, expected, rtol=1e-10)
+    several = linear.ridge(X, np.column_stack([Y, Y]), alpha=[3.0, 30.0])
+    np.testing.assert_allclose(several.coefficients[:, 0], expected, rtol=1e-10)
+    assert np.linalg.norm(several.coefficients[:, 1]) < np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize(
+    "labels", [[3, -5, 3, 9], np.array([250, 0, 7, 250], np.uint8), [2**40, 0, 1, 1], ["b", "a", "b"], [True, False], []]
+)
+def test_labels_are_coded_as_numpy_does(labels):
+    labels = np.asarray(labels)
+    classes, codes = linear._classes.coded(labels)
+    expected = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0])
+    np.testing.assert_array_equal(codes, expected[1])
+    assert classes.dtype == labels.dtype
+
+
+def test_separated_classes_are_told():
+    fit = linear.logistic([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"], penalty=0.0)
+    assert fit.separation.kind == "complete" and not fit.converged
+    assert list(fit.predict([[0.5], [2.5]])) == ["a", "b"]
+
+
+def test_decompositions_rebuild_the_matrix():
+    for x in (X, X.astype(np.float32), X.T):
+        u, s, vh = linear.svd(x)
+        np.testing.assert_allclose(u @ np.diag(s) @ vh, x, atol=1e-12)
+        np.testing.assert_allclose(s, np.linalg.svd(x.astype(np.float64), compute_uv=False), rtol=1e-12)
+        q, r = linear.qr(x)
+        np.testing.assert_allclose(q @ r, x, atol=1e-12)
+    assert linear.svd(X, full=True).u.shape == (120, 120)
+    assert linear.svd(X, 2).s.shape == linear.svd(X, 2, randomized=True, seed=3).s.shape == (2,)
+    assert linear.qr(X, full=True).q.shape == (120, 120)
+    found = linear.pca(X, 3)
+    np.testing.assert_allclose(found.transform(X), (X - X.mean(axis=0)) @ found.components.T, atol=1e-12)
+    np.testing.assert_allclose(linear.pca(X).inverse_transform(linear.pca(X).transform(X)), X, atol=1e-12)
+
+
+def test_systems_are_solved_and_singular_ones_told():
+    a = X[:4] + 3 * np.eye(4)
+    b = RNG.standard_normal((4, 2))
+    for method in ("auto", "lu", "qr", "svd"):
+        np.testing.assert_allclose(linear.solve(a, b, method=method).x, np.linalg.solve(a, b), rtol=1e-9)
+    spd = a @ a.T
+    found = linear.solve(spd, b[:, 0], method="cholesky")
+    np.testing.assert_allclose(found.x, np.linalg.solve(spd, b[:, 0]), rtol=1e-9)
+    assert found.backward_error < 1e-15 and found.method == "cholesky"
+    with pytest.raises(errors.SingularError, match="rank 1 of 2"):
+        linear.solve([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0])
+    assert linear.solve([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0], method="svd").rank == 1
+
+
+def test_measures():
+    assert int(linear.rank(np.column_stack([X, X[:, 0]]))) == 4
+    assert linear.cond(np.diag([1.0, 1e6])).raw == pytest.approx(1e6)
+    split = linear.project(X, Y)
+    np.testing.assert_allclose(X.T @ split.outside, 0, atol=1e-10)
+    np.testing.assert_allclose(split.inside + split.outside, Y)
+    assert linear.in_span(X, X @ [1, 2, 3, 4]) and not linear.in_span(X, Y)
+    outside = linear.in_hull([[0, 0], [4, 0], [0, 4]], [4.0, 4.0])
+    assert not outside and outside.separating.margin == pytest.approx(8**0.5)
+    assert [bool(found) for found in linear.in_hull([[0], [2]], [[1.0], [3.0]])] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: linear.lstsq(X, Y[:5]), errors.ShapeError, ["fit", "`y`", "5", "120"]),
+        (lambda: linear.lstsq(X[0], Y), errors.ShapeError, ["`X`", "2 dimensions"]),
+        (lambda: linear.lstsq(X, Y[:, None, None]), errors.ShapeError, ["`y`", "1 or 2"]),
+        (lambda: linear.lstsq(X[:0], Y[:0]), errors.ShapeError, ["`X`", "(0, 4)"]),
+        (lambda: linear.lstsq(X, Y, weights=-np.ones(120)), errors.NumberError, ["`weights`", "-1", "row 0"]),
+        (lambda: linear.lstsq(X, Y, tolerance=2.0), errors.NumberError, ["`tolerance`", "2"]),
+        (lambda: linear.lstsq(X, Y, deficiency="x"), errors.NumberError, ["`deficiency`", "'x'"]),
+        (lambda: linear.lstsq(X * 1j, Y), errors.DtypeError, ["`X`", "complex128"]),
+        (lambda: linear.lstsq([["a"]], [1.0]), errors.DtypeError, ["`X`"]),
+        (lambda: linear.lstsq(X, None), errors.DtypeError, ["`y`"]),
+        (lambda: linear.ridge(X, Y, alpha=-1.0), errors.NumberError, ["ridge", "`alpha`", "-1"]),
+        (lambda: linear.ridge(X, Y, alpha=[1.0, 2.0]), errors.ShapeError, ["`alpha`", "2 entries"]),
+        (lambda: linear.logistic(X, np.zeros(120)), errors.NumberError, ["`y`", "at least 2"]),
+        (lambda: linear.pca(X, 9), errors.NumberError, ["`k`", "9"]),
+        (lambda: linear.pca(X, method="x"), errors.NumberError, ["`method`", '"x"']),
+        (lambda: linear.svd(X, 2, full=True), errors.NumberError, ["`full`", "`k`"]),
+        (lambda: linear.solve(X, Y, method="lu"), errors.ShapeError, ["`A`", "as many rows as columns"]),
+        (lambda: linear.in_hull(X, [1.0]), errors.ShapeError, ["`query`", "`points`"]),
+        (lambda: linear.lstsq(X, Y).predict(X[:, :2]), errors.ShapeError, ["predict", "2 columns", "4 columns"]),
+        (lambda: linear.lstsq(X, Y).predict(np.full((1, 4), np.nan)), errors.NotFiniteError, ["row 0, column 0"]),
+    ],
+)
+def test_what_does_not_fit_is_named(call, error, words):
+    with pytest.raises(error) as raised:
+        call()
+    assert isinstance(raised.value, (ValueError, TypeError))
+    for word in words:
+        assert word in str(raised.value)
+
+
+def test_the_version_is_the_librarys():
+    assert spanwise.__version__.count(".") == 2
