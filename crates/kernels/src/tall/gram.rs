@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// From this width on the threads share one G.
-const SHARED_FROM: usize = 192;
+const SHARED_FROM: usize = 1024;
 /// Rows to a tile: a panel of this height takes a quarter of the first cache, and the panels of a hundred columns fit the
 /// second.
 const TILE: usize = 128;
@@ -47,13 +47,23 @@ pub(super) fn gram_on(isa: Isa, tall: &Tall<'_>) -> Matrix {
     let sums = if tall.width() >= SHARED_FROM {
         shared(isa, tall)
     } else {
-        let leaf = tree::leaf_rows(tall.rows(), 2048);
+        let leaf = tree::leaf_rows(tall.rows(), least_rows(tall));
         tree::reduce(tall.rows(), leaf, &|rows| dispatch(isa, Leaf { tall, rows }), &|mut a, b| {
             a.add(&b);
             a
         })
     };
     sums.to_matrix(tall.width())
+}
+
+/// Rows to a leaf at least: enough that a leaf's own G costs little beside them. Where G is large this weighs more than the number
+/// of leaves, but there have to be some for the threads to share.
+fn least_rows(tall: &Tall<'_>) -> usize {
+    const USUAL: usize = 2048;
+    if tall.width() < 192 {
+        return USUAL;
+    }
+    tall.rows().div_ceil(8).next_multiple_of(TILE).min(USUAL)
 }
 
 /// G by panels of [`PANEL`] columns, each `8·panels × 8`, row after row; what is below the diagonal is not used.
@@ -74,7 +84,12 @@ impl Sums {
 
     /// Adds the sums of other rows.
     pub(super) fn add(&mut self, other: &Sums) {
-        self.data.iter_mut().zip(&other.data).for_each(|(a, b)| *a += b);
+        let len = Sums::panel_len(self.panels).max(1);
+        let panels = self.data.chunks_exact_mut(len).zip(other.data.chunks_exact(len));
+        for (p, (own, other)) in panels.enumerate() {
+            let used = (p + 1) * PANEL * PANEL;
+            own[..used].iter_mut().zip(&other[..used]).for_each(|(a, b)| *a += b);
+        }
     }
 
     /// Both triangles, row-major.

@@ -23,7 +23,7 @@ use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource, Tall, gram};
 
 /// From this many rows on the library's product of blocks is used: one tile after another would read and write all of
 /// G each time.
-const BLOCKED_FROM: usize = 192;
+const BLOCKED_FROM: usize = 1024;
 /// Rows of one block of it.
 const BLOCK: usize = 128;
 /// Columns of X that go through all blocks before the next ones.

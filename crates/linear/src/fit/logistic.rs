@@ -175,9 +175,20 @@ impl Logistic {
 /// The different labels of rows with positive weight, rising, and each row's index among them.
 fn classes_of<L: Clone + Ord>(y: &[L], weights: Option<&[f64]>) -> Result<(Vec<L>, Vec<usize>), LinearError> {
     let counts = |i: usize| weights.is_none_or(|w| w[i] > 0.0);
-    let mut classes: Vec<&L> = y.iter().enumerate().filter(|(i, _)| counts(*i)).map(|(_, l)| l).collect();
-    classes.sort_unstable();
-    classes.dedup();
+    let labels = || y.iter().enumerate().filter(|(i, _)| counts(*i)).map(|(_, l)| l);
+    // Labels are usually few: looking each up among those seen is quicker than sorting them all.
+    let mut classes: Vec<&L> = Vec::new();
+    for label in labels() {
+        if let Err(place) = classes.binary_search(&label) {
+            classes.insert(place, label);
+            if classes.len() > MAX_CLASSES {
+                classes = labels().collect();
+                classes.sort_unstable();
+                classes.dedup();
+                break;
+            }
+        }
+    }
     if classes.len() < 2 {
         return Err(LinearError::OneClass { operation: OPERATION, found: classes.len() });
     }
