@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import _spanwise
 from ._arrays import tensor_as_array
 
-Tensor = torch.Tensor
-torch_sdpa = F.scaled_dot_product_attention
+torch_sdpa: Any = F.scaled_dot_product_attention
 
 
 class Call(NamedTuple):
@@ -81,7 +81,7 @@ def slopes(
     return dq, dk, dv, None if bias is None else _tensor(bias, query)
 
 
-class Attention(torch.autograd.Function):
+class Attention(torch.autograd.Function):  # type: ignore[misc]
     """``run``, whose gradients are ``slopes``."""
 
     @staticmethod
@@ -108,7 +108,7 @@ def _differentiable(grad: Tensor, tensors: tuple[Any, ...], wants: tuple[bool, .
         raise RuntimeError("attention: with dropout there is no second derivative; expected `dropout_p` 0")
     with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
         # Names of their own, so that one tensor in two places has a gradient for each.
-        own = [None if x is None else x.view_as(x) for x in tensors]
+        own: list[Any] = [None if x is None else x.view_as(x) for x in tensors]
         gqa = own[0].dim() > 2 and own[0].shape[-3] != own[1].shape[-3]
         out = torch_sdpa(*own, is_causal=call.is_causal, scale=call.scale, enable_gqa=gqa)
         wanted = [x for x, wants_it in zip(own, wants, strict=False) if wants_it]
@@ -116,21 +116,11 @@ def _differentiable(grad: Tensor, tensors: tuple[Any, ...], wants: tuple[bool, .
     return [next(found) if wants_it else None for wants_it in wants[:4]]
 
 
-_ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? seed"
-_SETTINGS = "float dropout_p, bool is_causal, float? scale"
-
-
 def _call(seed: Tensor | None, dropout_p: float, is_causal: bool, scale: float | None) -> Call:
     return Call(dropout_p, 0 if seed is None else int(seed), is_causal, scale)
 
 
-@torch.library.custom_op(
-    "spanwise::attention",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"({_ARGUMENTS}, {_SETTINGS}) -> (Tensor, Tensor)",
-)
-def attention_op(
+def _attention(
     query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any
 ) -> Any:
     """Output and log-sum-exps; ``seed`` is a whole number where there is dropout."""
@@ -138,20 +128,14 @@ def attention_op(
     return out, torch.from_numpy(lse)
 
 
-@attention_op.register_fake
-def _(query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any) -> Any:
+def _attention_shapes(
+    query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any
+) -> Any:
     rows = query.shape[:-1]
     return query.new_empty((*rows, value.shape[-1])), query.new_empty(rows, dtype=torch.float64)
 
 
-@torch.library.custom_op(
-    "spanwise::attention_backward",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"(Tensor grad, {_ARGUMENTS}, Tensor out, Tensor lse, {_SETTINGS}, bool wants_mask)"
-    " -> (Tensor, Tensor, Tensor, Tensor)",
-)
-def backward_op(
+def _backward(
     grad: Any,
     query: Any,
     key: Any,
@@ -171,8 +155,7 @@ def backward_op(
     return *found[:3], query.new_empty(0) if found[3] is None else found[3]
 
 
-@backward_op.register_fake
-def _(
+def _backward_shapes(
     grad: Any,
     query: Any,
     key: Any,
@@ -205,4 +188,21 @@ def _op_slopes(ctx: Any, grad: Any, _: Any) -> Any:
     return dq, dk, dv, dmask if wants_mask else None, None, None, None, None
 
 
+def _operator(name: str, schema: str, compute: Any, shapes: Any) -> Any:
+    made = torch.library.custom_op(f"spanwise::{name}", compute, mutates_args=(), device_types="cpu", schema=schema)
+    made.register_fake(shapes)
+    return made
+
+
+_ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? seed"
+_SETTINGS = "float dropout_p, bool is_causal, float? scale"
+attention_op = _operator(
+    "attention", f"({_ARGUMENTS}, {_SETTINGS}) -> (Tensor, Tensor)", _attention, _attention_shapes
+)
+backward_op = _operator(
+    "attention_backward",
+    f"(Tensor grad, {_ARGUMENTS}, Tensor out, Tensor lse, {_SETTINGS}, bool wants_mask) -> (Tensor, Tensor, Tensor, Tensor)",
+    _backward,
+    _backward_shapes,
+)
 attention_op.register_autograd(_op_slopes, setup_context=_keep)

@@ -120,7 +120,7 @@ def _fits(
         return False
     if attn_mask is None:
         return True
-    return attn_mask.is_cpu and (attn_mask.dtype == torch.bool or attn_mask.dtype == query.dtype)
+    return bool(attn_mask.is_cpu and attn_mask.dtype in (torch.bool, query.dtype))
 
 
 def _is_plain(*tensors: torch.Tensor | None) -> bool:

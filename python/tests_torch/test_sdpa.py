@@ -100,9 +100,11 @@ def test_values_and_gradients_are_torchs(dtype, shape, kind):
     exact = with_gradients(F.scaled_dot_product_attention, [x.double() for x in tensors], wide)
     for found in zip(mine, theirs, exact, strict=True):
         check(*found)
-    with torch.no_grad():  # in evaluation the same bits
+    with torch.no_grad():
         out = ours.scaled_dot_product_attention(*tensors, **options, scale=0.4)
-    assert torch.equal(out, mine[0])
+    check(out, theirs[0], exact[0])
+    if not ours._repeats(*tensors, tuple(out.shape[:-2])):  # those train with torch in the shorter types
+        assert torch.equal(out, mine[0])
 
 
 @pytest.mark.parametrize("dtype", TYPES)

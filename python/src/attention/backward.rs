@@ -66,7 +66,7 @@ fn slopes<'py, T: Stored + Storage>(
     let mut dsinks = arrays.asked.sink_count().map(|sinks| vec![0.0; sinks]);
     {
         let (mut q, mut k, mut v) = (dq.readwrite(), dk.readwrite(), dv.readwrite());
-        let mut bias = dbias.as_ref().map(|dbias| dbias.readwrite());
+        let mut bias = dbias.as_ref().map(PyArrayMethods::readwrite);
         let into = GradientsMut {
             q: numbers_of::<T>(q.as_slice_mut()?),
             k: numbers_of::<T>(k.as_slice_mut()?),
