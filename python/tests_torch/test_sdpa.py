@@ -262,3 +262,17 @@ def test_linear_models_take_tensors():
     assert abs(fit.coefficients - [1, 2, 3]).max() < 1e-12
     half = spanwise.linear.lstsq(x.bfloat16(), y)
     assert abs(half.coefficients - [1, 2, 3]).max() < 0.1
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_cache_takes_tensors_and_gives_tensors(dtype):
+    cache = spanwise.KVCache(2, 2, 8, dtype=dtype, page=16)
+    k, v = (torch.randn(2, 40, 2, 8).to(dtype).transpose(1, 2) for _ in range(2))
+    q = torch.randn(2, 4, 3, 8).to(dtype)
+    cache.append(k[:, :, :30], v[:, :, :30])
+    cache.append(k[:, :, 30:], v[:, :, 30:])
+    out, stats = cache.attention(q, causal="bottom-right", stats="lse")
+    assert isinstance(out, torch.Tensor) and out.dtype == dtype and stats.lse.shape == (2, 4, 3)
+    assert torch.equal(out, spanwise.attention(q, k, v, causal="bottom-right"))
+    with pytest.raises(spanwise.errors.DtypeError, match="as the cache has"):
+        cache.append(*(x.to(torch.float16 if dtype != torch.float16 else torch.float32) for x in (k, v)))
