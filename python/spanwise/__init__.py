@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 
 from . import _spanwise, errors, linear
-from ._attention import AttentionStats, attention, weights
+from ._attention import AttentionStats, attention, scores, weights
+from ._cache import KVCache
 
 __version__ = _spanwise.__version__
-__all__ = ["AttentionStats", "attention", "errors", "linear", "weights"]
+__all__ = ["AttentionStats", "KVCache", "attention", "errors", "linear", "scores", "weights"]
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_spanwise.after_fork)

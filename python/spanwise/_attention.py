@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _spanwise
-from ._arrays import as_array, is_tensor, tensor_as_array
-from .errors import DtypeError, NumberError, ShapeError
+from ._arrays import as_array
+from ._kinds import kind_of
+from ._options import Diagonal, Window, asked, wanted
+from .errors import NumberError, ShapeError
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-Diagonal = Literal["top-left", "bottom-right"]
-Window = tuple[int | None, int | None] | tuple[int | None, int | None, Diagonal]
+Place = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,185 +59,6 @@ class AttentionStats:
     map_max: F64 | None = None
 
 
-class _Plain:
-    """NumPy arrays, and whatever becomes one; results of the same storage type."""
-
-    bits = False
-
-    def take(self, argument: str, x: Any) -> Array:
-        return as_array("attention", argument, x)
-
-    def bias(self, bias: Any, like: Array) -> Array:
-        array = self.take("bias", bias)
-        return array if array.dtype == like.dtype else array.astype(like.dtype)
-
-    def give(self, values: Array, like: Any) -> Any:
-        dtype = as_array("attention", "q", like).dtype
-        if values.dtype == dtype:
-            return values
-        return values.view(dtype)
-
-
-class _Namespace(_Plain):
-    """Arrays of another library that speaks DLPack: results go back the same way."""
-
-    def give(self, values: Array, like: Any) -> Any:
-        space = like.__array_namespace__()
-        if values.dtype == np.uint16:  # float16 and bfloat16, which DLPack would take for integers
-            return space.asarray(values.view(self.take("q", like).dtype))
-        return space.from_dlpack(values)
-
-
-class _Torch:
-    """Tensors on the CPU."""
-
-    def __init__(self, bits: bool) -> None:
-        self.bits = bits
-
-    def take(self, argument: str, x: Any) -> Array:
-        if not is_tensor(x):
-            array = as_array("attention", argument, x)
-        else:
-            torch = sys.modules["torch"]
-            if x.requires_grad and torch.is_grad_enabled():
-                raise DtypeError(
-                    f"attention: `{argument}` requires a gradient; expected one that does not\n"
-                    "hint: `spanwise.torch.scaled_dot_product_attention` has gradients; `torch.no_grad()` needs none"
-                )
-            if x.dtype is torch.bfloat16:
-                return tensor_as_array("attention", argument, x, bits=True)
-            array = tensor_as_array("attention", argument, x)
-        if self.bits and array.dtype == np.int16:  # not to be taken for the bits of a bfloat16
-            raise DtypeError(f"attention: `{argument}` has dtype int16; expected bfloat16, as `q` has")
-        return array
-
-    def bias(self, bias: Any, like: Array) -> Array:
-        if not self.bits:
-            array = self.take("bias", bias)
-            return array if array.dtype == like.dtype else array.astype(like.dtype)
-        torch = sys.modules["torch"]
-        return self.take("bias", torch.as_tensor(bias).to(torch.bfloat16))
-
-    def give(self, values: Array, like: Any) -> Any:
-        torch = sys.modules["torch"]
-        tensor = torch.from_numpy(values.view(np.int16) if values.dtype == np.uint16 else values)
-        return tensor.view(like.dtype) if tensor.dtype != like.dtype else tensor
-
-
-_PLAIN = _Plain()
-_NAMESPACE = _Namespace()
-_TENSORS = (_Torch(False), _Torch(True))
-
-
-def _kind(q: Any) -> _Plain | _Torch:
-    if isinstance(q, np.ndarray):
-        return _PLAIN
-    if is_tensor(q):
-        return _TENSORS[q.dtype is sys.modules["torch"].bfloat16]
-    if hasattr(q, "__array_namespace__") and hasattr(q, "__dlpack__"):
-        return _NAMESPACE
-    return _PLAIN
-
-
-def _numbers(argument: str, x: Any) -> list[float]:
-    found = as_array("attention", argument, x)
-    if found.ndim != 1:
-        raise ShapeError(f"attention: `{argument}` has shape {tuple(found.shape)}; expected 1 dimensions")
-    return [float(value) for value in found]
-
-
-def _asked(
-    kind: _Plain | _Torch,
-    like: Array,
-    scale: float | None,
-    softcap: float | None,
-    bias: Any,
-    mask: Any,
-    causal: bool | Diagonal,
-    window: Window | None,
-    alibi: Any,
-    lengths: Any,
-    sinks: Any,
-) -> dict[str, Any] | None:
-    """What was asked beyond q, k and v."""
-    asked: dict[str, Any] = {}
-    if scale is not None:
-        asked["scale"] = float(scale)
-    if softcap is not None:
-        asked["softcap"] = float(softcap)
-    if bias is not None:
-        if str(getattr(bias, "dtype", "")).endswith("bool"):
-            raise DtypeError("attention: `bias` has dtype bool; expected numbers to add\nhint: `mask` takes booleans")
-        asked["bias"] = kind.bias(bias, like)
-    if mask is not None:
-        array = kind.take("mask", mask)
-        if array.dtype != np.bool_:
-            raise DtypeError(
-                f"attention: `mask` has dtype {array.dtype}; expected bool, where True keeps\n"
-                "hint: `bias` takes numbers to add to the scores"
-            )
-        asked["mask"] = array
-    if causal is not False and causal is not None:
-        asked["causal"] = "square" if causal is True else causal
-    if window is not None:
-        asked["window"] = _window(window)
-    if alibi is not None:
-        asked["alibi"] = _numbers("alibi", alibi)
-    if lengths is not None:
-        asked["lengths"] = _lengths(lengths)
-    if sinks is not None:
-        asked["sinks"] = _numbers("sinks", sinks)
-    return asked or None
-
-
-def _window(window: Window) -> tuple[int | None, int | None, str | None]:
-    parts = tuple(window)
-    if len(parts) not in (2, 3):
-        raise ShapeError(f"attention: `window` has {len(parts)} entries; expected (left, right) or (left, right, diagonal)")
-    left, right = parts[0], parts[1]
-    for reach in (left, right):
-        if reach is not None and int(reach) < 0:
-            raise NumberError(f"attention: `window` is {reach}; expected numbers ≥ 0, or None for no limit")
-    return (
-        None if left is None else int(left),
-        None if right is None else int(right),
-        str(parts[2]) if len(parts) == 3 else None,
-    )
-
-
-def _lengths(lengths: Any) -> list[int]:
-    found = as_array("attention", "lengths", lengths)
-    if found.ndim != 1:
-        raise ShapeError(f"attention: `lengths` has shape {tuple(found.shape)}; expected 1 dimensions")
-    if found.dtype.kind not in "iu":
-        raise DtypeError(f"attention: `lengths` has dtype {found.dtype}; expected whole numbers")
-    if found.size and int(found.min()) < 0:
-        raise NumberError(f"attention: `lengths` is {int(found.min())}; expected numbers ≥ 0")
-    return [int(value) for value in found]
-
-
-_SIMPLE = ("lse", "entropy", "max", "received", "row_sum_error")
-
-
-def _wanted(stats: str | Iterable[str]) -> dict[str, Any]:
-    wanted: dict[str, Any] = {}
-    for word in (stats,) if isinstance(stats, str) else stats:
-        name, colon, size = word.partition(":")
-        if name in _SIMPLE and not colon:
-            wanted[name] = True
-        elif name == "top_k" and size.isdecimal() and int(size) > 0:
-            wanted["top_k"] = int(size)
-        elif name == "map" and all(part.isdecimal() and int(part) > 0 for part in size.split("x")[:2]):
-            parts = [int(part) for part in size.split("x")]
-            wanted["map"] = (parts[0], parts[-1])
-        else:
-            raise NumberError(
-                f"attention: `stats` names {word!r}; expected any of "
-                '"lse", "entropy", "max", "top_k:8", "received", "row_sum_error", "map:128", "map:64x128"'
-            )
-    return wanted
-
-
 def attention(
     q: Any,
     k: Any,
@@ -252,6 +73,8 @@ def attention(
     alibi: Any = None,
     lengths: Any = None,
     sinks: Any = None,
+    dropout: float = 0.0,
+    seed: int = 0,
     stats: str | Iterable[str] | None = None,
 ) -> Any:
     """Exact attention, ``softmax(scale·q·k + bias)·v``, a tile of keys at a time.
@@ -286,6 +109,11 @@ def attention(
         How many keys each batch entry has; the rest is padding.
     sinks : array, (H,), optional
         A logit that takes part in the softmax's denominator and has no value.
+    dropout : float
+        How likely a weight is left out of the weighted sum: at least 0, below 1. The others are multiplied by
+        ``1/(1 - dropout)``. Statistics describe the weights before dropout.
+    seed : int
+        Another seed leaves out other weights; the same seed the same ones, whatever the number of threads.
     stats : str or list of str, optional
         Any of ``"lse"``, ``"entropy"``, ``"max"``, ``"top_k:8"``, ``"received"``, ``"row_sum_error"``, ``"map:128"``,
         ``"map:64x128"``.
@@ -309,13 +137,24 @@ def attention(
     >>> np.round(stats.received, 4)
     array([0.4011, 0.1978, 0.4011])
     """
-    kind = _kind(q)
+    kind = kind_of(q)
     arrays = kind.take("q", q), kind.take("k", k), kind.take("v", v)
-    asked = _asked(
-        kind, arrays[0], scale, softcap, bias, mask, causal, window, alibi, lengths, sinks
+    options = asked(
+        kind,
+        arrays[0],
+        scale=scale,
+        softcap=softcap,
+        bias=bias,
+        mask=mask,
+        causal=causal,
+        window=window,
+        alibi=alibi,
+        lengths=lengths,
+        sinks=sinks,
+        dropout=dropout,
+        seed=seed,
     )
-    wanted = None if stats is None else _wanted(stats)
-    values, told = _spanwise.attention(*arrays, asked, wanted, kind.bits)
+    values, told = _spanwise.attention(*arrays, options, None if stats is None else wanted(stats), kind.bits)
     given = kind.give(values, q)
     return given if told is None else (given, AttentionStats(**told))
 
@@ -385,12 +224,71 @@ def weights(
     >>> corner.shape, round(float(corner.sum()), 12), float(corner[0, 3])
     ((1, 5), 1.0, 0.0)
     """
-    kind = _kind(q)
+    options = dict(scale=scale, softcap=softcap, bias=bias, mask=mask, causal=causal, window=window)
+    options |= dict(alibi=alibi, lengths=lengths, sinks=sinks)
+    flat = np.ascontiguousarray(as_array("attention", "lse", lse), dtype=np.float64).ravel()
+    queries, keys, place, given, bits = _rectangle(q, k, rows, cols, batch, head, options)
+    return _spanwise.weights(queries, keys, flat, place, given, bits)
+
+
+def scores(
+    q: Any,
+    k: Any,
+    rows: Any = None,
+    cols: Any = None,
+    *,
+    batch: int = 0,
+    head: int = 0,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Any = None,
+    mask: Any = None,
+    causal: bool | Diagonal = False,
+    window: Window | None = None,
+    alibi: Any = None,
+    lengths: Any = None,
+) -> F64:
+    """Any rectangle of attention's scores, as the softmax sees them, without the others.
+
+    Parameters
+    ----------
+    q : array or tensor, (B, H, N, D)
+    k : array or tensor, (B, G, M, D)
+    rows, cols : slice, range or (start, stop), optional
+        Which queries and which keys; all unless given.
+    batch, head : int
+        Of which batch entry and query head.
+    scale, softcap, bias, mask, causal, window, alibi, lengths
+        As for :func:`attention`. What is left out is left out of the scores too: without any, they are ``q·k/√D``.
+
+    Returns
+    -------
+    ndarray, (rows, cols)
+        -inf where a key is hidden.
+
+    Examples
+    --------
+    >>> import numpy as np, spanwise
+    >>> x = np.array([[1.0], [2.0], [3.0]])
+    >>> spanwise.scores(x, x, rows=(1, 2))
+    array([[2., 4., 6.]])
+    >>> spanwise.scores(x, x, rows=(1, 2), causal=True)
+    array([[  2.,   4., -inf]])
+    """
+    options = dict(scale=scale, softcap=softcap, bias=bias, mask=mask, causal=causal, window=window)
+    options |= dict(alibi=alibi, lengths=lengths)
+    queries, keys, place, given, bits = _rectangle(q, k, rows, cols, batch, head, options)
+    return _spanwise.scores(queries, keys, place, given, bits)
+
+
+def _rectangle(
+    q: Any, k: Any, rows: Any, cols: Any, batch: int, head: int, options: dict[str, Any]
+) -> tuple[Array, Array, Place, dict[str, Any] | None, bool]:
+    """Queries, keys, where the rectangle lies, and what is asked."""
+    kind = kind_of(q)
     queries, keys = kind.take("q", q), kind.take("k", k)
     if queries.ndim < 2 or keys.ndim < 2:
         raise ShapeError("attention: `q` or `k` has fewer than 2 dimensions; expected (…, rows, width)")
-    asked = _asked(kind, queries, scale, softcap, bias, mask, causal, window, alibi, lengths, sinks)
-    flat = np.ascontiguousarray(as_array("attention", "lse", lse), dtype=np.float64).ravel()
     if batch < 0 or head < 0:
         raise NumberError("attention: `batch` or `head` is negative; expected numbers ≥ 0")
     place = (
@@ -398,4 +296,4 @@ def weights(
         _range("rows", rows, queries.shape[-2]),
         _range("cols", cols, keys.shape[-2]),
     )
-    return _spanwise.weights(queries, keys, flat, place, asked, kind.bits)
+    return queries, keys, place, asked(kind, queries, **options), kind.bits

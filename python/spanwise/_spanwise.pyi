@@ -8,6 +8,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
 Described = tuple[str, float | None, int, float]
+Place = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 Settings = tuple[bool, bool, float | None, int]
 
 __version__: str
@@ -21,6 +22,21 @@ class Summary:
     def from_bytes(bytes: bytes) -> Summary: ...
     def finish(self, asked: Settings, names: list[str]) -> dict[str, Any]: ...
     def facts(self) -> tuple[int, int, int, float, list[float]]: ...
+
+class KVCache:
+    def __new__(
+        cls, dtype: str, sizes: tuple[int, int, int, int], limit: int | None, rows_per_page: int | None
+    ) -> KVCache: ...
+    def __len__(self) -> int: ...
+    def truncate(self, len: int) -> None: ...
+    def append(self, k: Array, v: Array, bits: bool) -> None: ...
+    def attention(
+        self,
+        q: Array,
+        asked: dict[str, Any] | None = None,
+        wanted: dict[str, Any] | None = None,
+        bits: bool = False,
+    ) -> tuple[Array, dict[str, Any] | None]: ...
 
 class KernelModel:
     def __new__(
@@ -50,11 +66,27 @@ def attention(
     wanted: dict[str, Any] | None = None,
     bits: bool = False,
 ) -> tuple[Array, dict[str, Any] | None]: ...
+def attention_backward(
+    q: Array,
+    k: Array,
+    v: Array,
+    upstream: tuple[Array, F64, Array],
+    asked: dict[str, Any] | None = None,
+    wants_bias: bool = False,
+    bits: bool = False,
+) -> tuple[list[Array], Array | None, F64 | None]: ...
 def weights(
     q: Array,
     k: Array,
     lse: F64,
-    place: tuple[tuple[int, int], tuple[int, int], tuple[int, int]],
+    place: Place,
+    asked: dict[str, Any] | None = None,
+    bits: bool = False,
+) -> F64: ...
+def scores(
+    q: Array,
+    k: Array,
+    place: Place,
     asked: dict[str, Any] | None = None,
     bits: bool = False,
 ) -> F64: ...

@@ -9,6 +9,7 @@ use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_TYPES};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spanwise::Matrix;
@@ -29,6 +30,19 @@ pub(crate) enum Kind {
     F16,
     Bf16,
     Bool,
+}
+
+impl Kind {
+    /// What `NumPy` and torch call it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::F64 => "float64",
+            Kind::F32 => "float32",
+            Kind::F16 => "float16",
+            Kind::Bf16 => "bfloat16",
+            Kind::Bool => "bool",
+        }
+    }
 }
 
 /// How a number of a [`Kind`] lies in memory.
@@ -258,6 +272,16 @@ pub(crate) fn numbers_of<T: Stored>(held: &mut [T::Held]) -> &mut [T] {
     // SAFETY: both types have the same size and alignment, and every bit pattern of the one is one of the other:
     // a type is held as itself, or a 16-bit float as a 16-bit word.
     unsafe { std::slice::from_raw_parts_mut(held.as_mut_ptr().cast::<T>(), held.len()) }
+}
+
+/// A new vector of zeros, if there is memory for it.
+pub(crate) fn zeros<T: Stored>(py: Python<'_>, len: usize) -> PyResult<Bound<'_, PyArray1<T::Held>>> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    // Asking costs a little, and small pieces are always there.
+    if bytes >= 1 << 30 && Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+        return Err(PyMemoryError::new_err(format!("there is no memory for an answer of {bytes} bytes")));
+    }
+    Ok(PyArray1::zeros(py, len, false))
 }
 
 /// A vector.

@@ -1,14 +1,23 @@
-//! Work runs without the interpreter's lock, and in a forked process on threads of its own.
+//! Work runs without the interpreter's lock, in a forked process on threads of its own, and ends when the user says so.
 //!
 //! A fork copies the memory of the thread pool but not its threads: work given to it in the child would wait for
 //! ever. So the child is told (by `os.register_at_fork`), and makes itself a pool on first use.
+//!
+//! Python notes Ctrl-C and waits for its main thread to look. Work that lasts is therefore given to the pool while
+//! the calling thread looks every [`EVERY`]; a flag tells the work to end, and its caller gets `KeyboardInterrupt`.
 
 use pyo3::prelude::*;
-use std::sync::OnceLock;
+use rayon::{Scope, ThreadPool};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// How often the caller of long work looks for signals.
+const EVERY: Duration = Duration::from_millis(50);
 
 static FORKED: AtomicBool = AtomicBool::new(false);
-static OWN_POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
+static OWN_POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
 
 /// Called in the child after a fork.
 #[pyfunction]
@@ -16,16 +25,71 @@ pub(crate) fn after_fork() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
+/// The pool of a forked process. Where no thread can be started there is none.
+fn own_pool() -> Option<&'static ThreadPool> {
+    if !FORKED.load(Ordering::Relaxed) {
+        return None;
+    }
+    OWN_POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()).as_ref()
+}
+
 /// Runs `work` with the interpreter free for other threads.
 pub(crate) fn run<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
-    py.detach(|| {
-        if FORKED.load(Ordering::Relaxed) {
-            // Where no thread can be started, the work runs on this one, and so do its parts.
-            let pool = OWN_POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok());
-            if let Some(pool) = pool {
-                return pool.install(work);
+    py.detach(|| match own_pool() {
+        Some(pool) => pool.install(work),
+        None => work(),
+    })
+}
+
+/// The same for work that may last: a signal whose handler raises sets `stop`, and once the work has seen it, what was raised
+/// is given back instead of a result.
+pub(crate) fn watch<R: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    work: impl FnOnce() -> R + Send,
+) -> PyResult<R> {
+    let (result, done, mut raised) = (Mutex::new(None), AtomicBool::new(false), None);
+    let caller = Wake { caller: thread::current(), done: &done };
+    let to = &result;
+    scoped(|scope| {
+        scope.spawn(move |_| {
+            let _told_even_after_a_panic = caller;
+            let found = work();
+            *to.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        });
+        while !done.load(Ordering::Acquire) {
+            py.detach(|| thread::park_timeout(EVERY));
+            if raised.is_none() {
+                raised = py.check_signals().err();
+                stop.fetch_or(raised.is_some(), Ordering::Relaxed);
             }
         }
-        work()
-    })
+    });
+    match (raised, result.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+        (None, Some(found)) => Ok(found),
+        (Some(raised), _) => Err(raised),
+        // Only a panic leaves nothing, and it has been carried on above.
+        (None, None) => unreachable!("work that ends gives a result"),
+    }
+}
+
+/// Runs `op` on this thread, and what it spawns in the pool.
+fn scoped<'s>(op: impl FnOnce(&Scope<'s>)) {
+    match own_pool() {
+        Some(pool) => pool.in_place_scope(op),
+        None => rayon::in_place_scope(op),
+    }
+}
+
+/// Tells a waiting thread that there is nothing left to wait for, when dropped.
+struct Wake<'d> {
+    caller: Thread,
+    done: &'d AtomicBool,
+}
+
+impl Drop for Wake<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+        self.caller.unpark();
+    }
 }

@@ -17,8 +17,8 @@ from spanwise import errors
 RNG = np.random.default_rng(7)
 
 
-def plain(q, k, v, *, scale=None, softcap=None, bias=None, mask=None, sinks=None):
-    """Attention step by step in float64; `mask` and `bias` broadcast to (B, H, N, M)."""
+def plain(q, k, v, *, scale=None, softcap=None, bias=None, mask=None, sinks=None, kept=1.0):
+    """Attention step by step in float64; `mask`, `bias` and the factors `kept` of dropout broadcast to (B, H, N, M)."""
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     q, k, v = (x.reshape((1,) * (4 - x.ndim) + x.shape) for x in (q, k, v))
     repeat = q.shape[1] // k.shape[1]
@@ -38,7 +38,7 @@ def plain(q, k, v, *, scale=None, softcap=None, bias=None, mask=None, sinks=None
     a = np.divide(a, total, where=total > 0, out=np.zeros_like(a))
     sees = np.isfinite(s).any(axis=-1)
     with np.errstate(divide="ignore"):
-        return a @ v, a, np.where(sees, (np.log(total) + top)[..., 0], -np.inf)
+        return (a * kept) @ v, a, np.where(sees, (np.log(total) + top)[..., 0], -np.inf)
 
 
 def problem(b=2, h=4, g=2, n=5, m=7, d=8, e=6, dtype=np.float64):
@@ -104,6 +104,21 @@ def test_options_mean_what_they_say(options, reference):
     np.testing.assert_allclose(spanwise.attention(q, k, v, **options), plain(q, k, v, **reference)[0], atol=1e-12)
 
 
+def test_dropout_leaves_out_weights_and_scales_the_others():
+    q, k, v = problem(n=40, m=50)
+    every = np.eye(50)
+    plain_weights, before = spanwise.attention(q, k, every, stats="lse")
+    kept, stats = spanwise.attention(q, k, every, dropout=0.3, seed=9, stats="lse")
+    np.testing.assert_array_equal(stats.lse, before.lse)
+    share = float((kept == 0).mean())
+    assert abs(share - 0.3) < 0.02
+    np.testing.assert_allclose(kept[kept != 0], plain_weights[kept != 0] / 0.7, atol=1e-12)
+    np.testing.assert_array_equal(kept, spanwise.attention(q, k, every, dropout=0.3, seed=9))
+    assert (kept != spanwise.attention(q, k, every, dropout=0.3, seed=10)).any()
+    np.testing.assert_array_equal(spanwise.attention(q, k, v, seed=1), spanwise.attention(q, k, v))
+    np.testing.assert_allclose(spanwise.attention(q, k, v, dropout=0.3, seed=9), kept @ np.repeat(v, 2, axis=1), atol=1e-12)
+
+
 def test_any_strides_are_views():
     q, k, v = problem(dtype=np.float32)
     expected = spanwise.attention(q, k, v)
@@ -141,6 +156,17 @@ def test_rectangles_of_the_weights_are_exact():
     a = plain(q, k, v, mask=np.tri(5, 7, 2, dtype=bool))[1]
     part = spanwise.weights(q, k, stats.lse, slice(1, 4), range(2, 6), batch=1, head=3, causal="bottom-right")
     np.testing.assert_allclose(part, a[1, 3, 1:4, 2:6], atol=1e-12)
+
+
+def test_rectangles_of_the_scores_are_exact():
+    q, k, v = problem()
+    bias = RNG.standard_normal((4, 1, 7))
+    s = np.einsum("bhnd,bhmd->bhnm", q, np.repeat(k, 2, axis=1)) * 0.3
+    found = spanwise.scores(q, k, (1, 4), (2, 6), batch=1, head=3, scale=0.3)
+    np.testing.assert_allclose(found, s[1, 3, 1:4, 2:6], atol=1e-12)
+    found = spanwise.scores(q, k, batch=1, head=3, scale=0.3, softcap=2.0, bias=bias, causal="bottom-right")
+    whole = np.where(np.tri(5, 7, 2, dtype=bool), 2 * np.tanh(s[1, 3] / 2) + bias[3], -np.inf)
+    np.testing.assert_allclose(found, whole, atol=1e-12)
 
 
 def test_other_libraries_get_their_own_kind_back():
@@ -197,6 +223,12 @@ Q, K, V = problem()
         (lambda: spanwise.attention(Q, K, V, lengths=[1.5, 2]), errors.DtypeError, ["`lengths`"]),
         (lambda: spanwise.attention(Q, K, V, stats="sum"), errors.NumberError, ["`stats`", "'sum'"]),
         (lambda: spanwise.attention(Q, K, V, stats="top_k:0"), errors.NumberError, ["`stats`", "'top_k:0'"]),
+        (lambda: spanwise.attention(Q, K, V, stats="map:1x2x3"), errors.NumberError, ["`stats`", "'map:1x2x3'"]),
+        (lambda: spanwise.attention(Q, K, V, dropout=1.0), errors.NumberError, ["`dropout`", "1", "0 to below 1"]),
+        (lambda: spanwise.attention(Q, K, V, dropout=-0.1), errors.NumberError, ["`dropout`", "-0.1"]),
+        (lambda: spanwise.attention(Q, K, V, dropout=np.nan), errors.NumberError, ["`dropout`", "NaN"]),
+        (lambda: spanwise.attention(Q, K, V, dropout=0.5, seed=-1), errors.NumberError, ["`seed`", "-1"]),
+        (lambda: spanwise.scores(Q, K, rows=(0, 9)), errors.ShapeError, ["`rows`", "0..9", "0..5"]),
         (lambda: spanwise.weights(Q, K, np.zeros(3)), errors.ShapeError, ["`lse`", "3 entries"]),
         (lambda: spanwise.weights(Q, K, np.zeros(40), rows=(0, 9)), errors.ShapeError, ["`rows`", "0..9", "0..5"]),
     ],

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 import spanwise
-from spanwise import linear
+from spanwise import _spanwise, linear
+from spanwise._kinds import kind_of
+from spanwise._options import asked
 from test_attention import TOLERANCE, plain
 
 CASES = 1000
+STATS = ["lse", "entropy", "received", "top_k:2"]
 
 
 def strided(rng, x):
@@ -56,7 +59,46 @@ def random_call(rng):
         options["causal"] = causal
         keep = np.tri(n, m, m - n if causal == "bottom-right" else 0, dtype=bool)
         reference["mask"] = keep & reference["mask"] if "mask" in reference and reference["mask"].shape[-1] in (1, m) else keep
+    if rng.random() < 0.2:
+        options["dropout"] = float(rng.choice([0.1, 0.5, 1.5], p=[0.45, 0.45, 0.1]))
+        options["seed"] = int(rng.integers(1 << 62))
     return (q, k, v), options, reference, TOLERANCE[dtype]
+
+
+def kept_by_dropout(q, k, dropout=0.0, seed=0):
+    """The factor of each weight: queries of 0 weigh all keys alike, so unit vectors as values show what is left."""
+    if dropout == 0.0:
+        return 1.0
+    every = np.eye(k.shape[-2], dtype=q.dtype)
+    return (spanwise.attention(np.zeros_like(q), k, every, dropout=dropout, seed=seed) != 0) / (1 - dropout)
+
+
+def check_cache(rng, arrays, options, values):
+    """The same from a cache that was filled in two steps."""
+    q, k, v = arrays
+    page = [None, 1, 7, 64][rng.integers(4)]
+    cache = spanwise.KVCache(*k.shape[:2], k.shape[3], v.shape[3], dtype=k.dtype, page=page)
+    cut = int(rng.integers(k.shape[2] + 1))
+    cache.append(k[:, :, :cut], v[:, :, :cut])
+    cache.append(k[:, :, cut:], v[:, :, cut:])
+    np.testing.assert_array_equal(cache.attention(q, **options, stats=STATS)[0], values)
+
+
+def check_gradients(rng, arrays, options, values, lse, tolerance):
+    """The output is linear in the values, so their gradient times the values is the loss itself."""
+    q, k, v = arrays
+    kind = kind_of(q)
+    grad = rng.standard_normal(values.shape).astype(q.dtype)
+    given = asked(kind, q, **options)
+    (dq, dk, dv), dbias, dsinks = _spanwise.attention_backward(
+        q, k, v, (values, lse.ravel(), grad), given, "bias" in options, kind.bits
+    )
+    assert dq.shape == q.shape and dk.shape == k.shape and dv.shape == v.shape
+    assert (dbias is None) == ("bias" not in options) and (dsinks is None) == ("sinks" not in options)
+    loss = (values.astype(np.float64) * grad.astype(np.float64)).sum()
+    found = (dv.view(q.dtype).astype(np.float64) * v.astype(np.float64)).sum()
+    size = np.abs(values.astype(np.float64)).sum() + 1
+    assert abs(found - loss) <= 20 * tolerance * size
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -66,13 +108,18 @@ def test_random_attention(part):
     for _ in range(CASES // 10):
         arrays, options, reference, tolerance = random_call(rng)
         try:
-            values, stats = spanwise.attention(*arrays, **options, stats=["lse", "entropy", "received", "top_k:2"])
+            values, stats = spanwise.attention(*arrays, **options, stats=STATS)
         except (ValueError, TypeError) as error:
             assert type(error).__module__ == "spanwise.errors", error
             continue
-        expected, _, lse = plain(*arrays, **reference)
+        kept = kept_by_dropout(*arrays[:2], options.get("dropout", 0.0), options.get("seed", 0))
+        expected, _, lse = plain(*arrays, **reference, kept=kept)
         np.testing.assert_allclose(values.astype(np.float64), expected, atol=3 * tolerance, rtol=3 * tolerance)
         np.testing.assert_allclose(stats.lse, lse, atol=3 * tolerance, rtol=3 * tolerance)
+        if rng.random() < 0.3:
+            check_cache(rng, arrays, options, values)
+        if rng.random() < 0.3:
+            check_gradients(rng, arrays, options, values, stats.lse, tolerance)
         computed += 1
     assert computed > CASES // 20
 

@@ -109,6 +109,11 @@ impl<T: Element> Cache<T> {
         self.len = 0;
     }
 
+    /// Forgets all rows but the first `len`, and keeps the memory; fewer rows than that stay as they are.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Rows of keys `(B, G, rows, D)` and values `(B, G, rows, E)`; missing leading dimensions are 1. Nothing is appended where
     /// they do not fit.
     pub fn append(&mut self, k: View<'_, T>, v: View<'_, T>) -> Result<(), AttentionError> {
@@ -334,6 +339,12 @@ mod tests {
             "attention: the cache holds 2 rows and 2 more are appended; its limit is 3"
         );
         assert_eq!(cache.len(), 2);
+        cache.truncate(5);
+        assert_eq!(cache.len(), 2);
+        cache.truncate(1);
+        assert_eq!(cache.len(), 1);
+        cache.append(view(2, 2, 12), view(2, 2, 20)).unwrap();
+        assert_eq!(cache.len(), 3);
         cache.clear();
         assert!(cache.is_empty());
         let q = View::new(&data[..24], &[2, 1, 1, 12]).unwrap();

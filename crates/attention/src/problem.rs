@@ -5,6 +5,7 @@ use crate::sequence::{Pages, Sequence};
 use crate::{Alignment, AttentionError, Blocks, Causal, Window};
 use spanwise_kernels::attention::Dropping;
 use spanwise_kernels::{Element, Shape, View};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The sizes of a problem, in the letters used everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,9 @@ pub struct Options<'a, T> {
     pub sinks: Option<&'a [f64]>,
     /// Some weights are left out of the weighted sum, the others are scaled up.
     pub dropout: Option<Dropout>,
+    /// Once this is true, work that has not begun is left out, and what comes back is of no use: for callers whose user
+    /// has lost interest. It is looked at between pieces of work, each a small part of a second.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 /// Dropout of weights, after the softmax.
@@ -91,6 +95,7 @@ impl<T> Default for Options<'_, T> {
             lengths: None,
             sinks: None,
             dropout: None,
+            stop: None,
         }
     }
 }
@@ -203,6 +208,11 @@ impl<'a, T: Element> Problem<'a, T> {
             dims[4 - bias.rank()..].copy_from_slice(bias.dims());
             dims
         })
+    }
+
+    /// Whether somebody has asked for the work to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// The dropout of one head of one batch entry.

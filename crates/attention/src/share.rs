@@ -3,18 +3,28 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs all tasks, heaviest first, and gives their results in the order of the tasks. `scratch` is made once per thread.
+/// How tasks are run.
+pub(crate) struct Sharing<W, S> {
+    /// By all threads, or by this one alone.
+    pub(crate) shared: bool,
+    /// About how much work a task is; the heaviest are begun first.
+    pub(crate) weight: W,
+    /// Once this is true no further task is begun.
+    pub(crate) stopped: S,
+}
+
+/// Runs all tasks and gives their results in the order of the tasks, without those of tasks that were not begun. `scratch`
+/// is made once per thread.
 pub(crate) fn share<T: Send, S, R: Send>(
     tasks: Vec<T>,
-    shared: bool,
-    weight: impl Fn(&T) -> usize,
+    Sharing { shared, weight, stopped }: Sharing<impl Fn(&T) -> usize, impl Fn() -> bool + Sync>,
     scratch: impl Fn() -> S + Sync,
     run: impl Fn(T, &mut S) -> R + Sync,
 ) -> Vec<R> {
     let threads = if shared { rayon::current_num_threads().min(tasks.len()) } else { 1 };
     if threads <= 1 {
         let mut scratch = scratch();
-        return tasks.into_iter().map(|task| run(task, &mut scratch)).collect();
+        return tasks.into_iter().take_while(|_| !stopped()).map(|task| run(task, &mut scratch)).collect();
     }
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     let weights: Vec<usize> = tasks.iter().map(weight).collect();
@@ -27,6 +37,9 @@ pub(crate) fn share<T: Send, S, R: Send>(
             scope.spawn(|_| {
                 let mut scratch = scratch();
                 while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if stopped() {
+                        return;
+                    }
                     // Each index is taken once, so the locks are never waited for.
                     let task = tasks[i].lock().ok().and_then(|mut task| task.take());
                     if let (Some(task), Ok(mut result)) = (task, results[i].lock()) {

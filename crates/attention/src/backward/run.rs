@@ -3,7 +3,7 @@
 use super::bias::{BiasShare, BiasTotal};
 use super::{GradientsMut, Upstream};
 use crate::forward::plan::{Item, Layout, matrix, span};
-use crate::share::{share, take};
+use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
 use rayon::prelude::*;
 use spanwise_kernels::attention::{Backward, BackwardScratch, GradientRows, Span, Storage, TILE_KEYS};
@@ -69,7 +69,8 @@ pub(super) fn run<T: Storage>(
     let shared = (b * h * n).saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
     // In their order where sums are formed over tasks, so that few of them have to wait for their turn.
     let weight = |task: &Task<'_, T>| if job.bias.is_some() { 0 } else { job.weight(task) };
-    let shares = share(tasks, shared, weight, BackwardScratch::new, |task, scratch| job.run(task, scratch));
+    let sharing = Sharing { shared, weight, stopped: || problem.is_stopped() };
+    let shares = share(tasks, sharing, BackwardScratch::new, |task, scratch| job.run(task, scratch));
     add_queries(problem, &shares, ranges.len(), rows * d, into.q);
     if let (Some(to), Some(total)) = (into.bias, total) {
         let sums = total.finish();
@@ -182,6 +183,9 @@ impl<T: Storage> Job<'_, '_, T> {
         let mut bias = self.bias.map(|total| total.share(self.problem, [task.batch, task.group], &task.keys));
         let (mut dk, mut dv) = (task.dk, task.dv);
         for start in task.keys.clone().step_by(TILE_KEYS) {
+            if self.problem.is_stopped() {
+                break;
+            }
             let tile = Span { start, end: (start + TILE_KEYS).min(task.keys.end) };
             let mut seeing = Vec::with_capacity(blocks.len());
             for (at, layout) in layouts.iter().enumerate() {

@@ -13,7 +13,7 @@ pub(crate) mod tests;
 mod weights;
 
 pub use statistics::{Map, MapSize, Peak, Request, Statistics, Top};
-pub use weights::weights;
+pub use weights::{scores, weights};
 
 use crate::{AttentionError, Problem};
 use spanwise_kernels::attention::Storage;

@@ -8,7 +8,7 @@ use super::decode;
 use super::merge::{Partial, merge};
 use super::plan::{Cut, Item, Layout, items, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
-use crate::share::{share, take};
+use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
 use spanwise_kernels::attention::{self, MapSums, Scratch, Storage, TopWeights, Wanted};
 use spanwise_kernels::simd::{Isa, Real};
@@ -86,13 +86,12 @@ pub(super) fn run<T: Storage>(
             });
         }
     }
-    let partials = share(
-        tasks,
+    let sharing = Sharing {
         shared,
-        |task| job.weight(&task.item),
-        Scratch::new,
-        |task, scratch| job.run(task, scratch),
-    );
+        weight: |task: &Task<'_, T>| job.weight(&task.item),
+        stopped: || problem.is_stopped(),
+    };
+    let partials = share(tasks, sharing, Scratch::new, |task, scratch| job.run(task, scratch));
 
     let summed = merge(&problem.sizes, request.received, map, partials);
     let peaks = |k: usize| -> Vec<Peak> {
@@ -132,6 +131,9 @@ impl<T: Storage> Job<'_, '_, T> {
         let mut partial = Partial::new(&self.problem.sizes, &item, self.request.received, self.map);
         let first = item.rows().start;
         for rows in &item.blocks {
+            if self.problem.is_stopped() {
+                break;
+            }
             let layout = Layout::new(self.problem, &item, rows.clone());
             let own = rows.start - first..rows.end - first;
             let cells = partial.cells(&self.problem.sizes, &item, rows.clone());

@@ -1,4 +1,4 @@
-//! Any rectangle of the weights, on demand.
+//! Any rectangle of the scores or of the weights, on demand.
 
 use super::plan::matrix;
 use crate::{AttentionError, Problem, Sizes, reference};
@@ -25,11 +25,11 @@ use std::ops::Range;
 pub fn weights<T: Element>(
     problem: &Problem<'_, T>,
     lse: &[f64],
-    [batch, head]: [usize; 2],
+    of: [usize; 2],
     rows: Range<usize>,
     cols: Range<usize>,
 ) -> Result<Vec<f64>, AttentionError> {
-    let Sizes { b, h, n, m, d, .. } = problem.sizes;
+    let Sizes { b, h, n, .. } = problem.sizes;
     if lse.len() != b * h * n {
         return Err(AttentionError::Count {
             argument: "lse",
@@ -38,6 +38,44 @@ pub fn weights<T: Element>(
             per: "row",
         });
     }
+    let [batch, head] = of;
+    rectangle(problem, of, rows, cols, |row, score| {
+        // A hidden key weighs 0, in an empty row too.
+        if score == f64::NEG_INFINITY { 0.0 } else { (score - lse[(batch * h + head) * n + row]).exp() }
+    })
+}
+
+/// The scores of the queries `rows` and the keys `cols` of head `head` in batch entry `batch`, row-major: what the softmax
+/// sees, −inf where a key is hidden. A problem without masks, bias or soft cap has the scores before these.
+///
+/// ```
+/// use spanwise_attention::{Causal, Options, Problem, scores};
+/// use spanwise_kernels::View;
+///
+/// let x = View::new(&[1.0, 2.0, 3.0], &[3, 1])?;
+/// let options = Options { causal: Some(Causal::Square), ..Options::default() };
+/// let problem = Problem::new(x, x, x, options)?;
+/// assert_eq!(scores(&problem, [0, 0], 1..2, 0..3)?, [2.0, 4.0, f64::NEG_INFINITY]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn scores<T: Element>(
+    problem: &Problem<'_, T>,
+    of: [usize; 2],
+    rows: Range<usize>,
+    cols: Range<usize>,
+) -> Result<Vec<f64>, AttentionError> {
+    rectangle(problem, of, rows, cols, |_, score| score)
+}
+
+/// `finish(row, score)` of each score in a rectangle, row-major.
+fn rectangle<T: Element>(
+    problem: &Problem<'_, T>,
+    [batch, head]: [usize; 2],
+    rows: Range<usize>,
+    cols: Range<usize>,
+    finish: impl Fn(usize, f64) -> f64 + Sync,
+) -> Result<Vec<f64>, AttentionError> {
+    let Sizes { b, h, n, m, d, .. } = problem.sizes;
     for (argument, found, expected) in [
         ("batch", batch..batch.saturating_add(1), b),
         ("head", head..head.saturating_add(1), h),
@@ -50,20 +88,20 @@ pub fn weights<T: Element>(
     }
     let (queries, group) = (matrix(&problem.q, batch, head), problem.sizes.group(head));
     let (width, first) = (cols.len(), rows.start);
-    let mut weights = vec![0.0; rows.len() * width];
+    let mut numbers = vec![0.0; rows.len() * width];
     if width == 0 {
-        return Ok(weights);
+        return Ok(numbers);
     }
-    weights.par_chunks_mut(width).enumerate().for_each(|(r, to)| {
+    numbers.par_chunks_mut(width).enumerate().for_each(|(r, to)| {
+        if problem.is_stopped() {
+            return;
+        }
         let row = first + r;
-        let lse = lse[(batch * h + head) * n + row];
-        for (j, weight) in cols.clone().zip(to) {
+        for (j, number) in cols.clone().zip(to) {
             let query = |c| queries.get(&[row, c]).map_or(0.0, Element::to_f64);
             let product = (0..d).map(|c| query(c) * problem.k.at([batch, group, j, c])).sum();
-            let score = reference::score(problem, [batch, head, row, j], product);
-            // A hidden key weighs 0, in an empty row too.
-            *weight = if score == f64::NEG_INFINITY { 0.0 } else { (score - lse).exp() };
+            *number = finish(row, reference::score(problem, [batch, head, row, j], product));
         }
     });
-    Ok(weights)
+    Ok(numbers)
 }

@@ -207,6 +207,7 @@ impl<T: Element> Data<T> {
                 lengths: Some(&self.lengths),
                 sinks: Some(&self.sinks),
                 dropout: Some(Dropout { probability: 0.1, seed: 5 }),
+                stop: None,
             },
         }
     }

@@ -182,3 +182,41 @@ fn an_output_of_the_wrong_length_is_refused() {
     let error = forward_into(&problem, &Request::default(), &mut [0.0, 0.0]).unwrap_err();
     assert_eq!(error.to_string(), "attention: `out` has 2 elements; expected 1, B·H·N·E");
 }
+
+#[test]
+fn stopped_work_ends_without_a_result_and_without_a_panic() {
+    let x = numbers::<f32>(1, 2 * 600 * 16, 1.0);
+    let view = View::new(&x, &[1, 2, 600, 16]).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let problem =
+        Problem::new(view, view, view, Options { stop: Some(&stop), ..Options::default() }).unwrap();
+    for request in [Request::default(), EVERYTHING] {
+        let found = forward_on(Isa::detected(), &problem, &request);
+        assert!(found.values.iter().all(|&value| value == 0.0));
+    }
+    let lse = vec![0.0; 2 * 600];
+    let found = crate::backward(&problem, &crate::Upstream { output: view, lse: &lse, grad: view }).unwrap();
+    assert!(found.k.iter().all(|&value| value == 0.0));
+    // The same once nobody wants it to end.
+    stop.store(false, std::sync::atomic::Ordering::Relaxed);
+    let plain = Problem::new(view, view, view, Options::default()).unwrap();
+    let request = Request::default();
+    assert_eq!(
+        forward_on(Isa::detected(), &problem, &request),
+        forward_on(Isa::detected(), &plain, &request)
+    );
+}
+
+#[test]
+fn scores_are_those_of_the_reference() {
+    let case = Case::new([2, 4, 2, 9, 12, 8, 8], Ask::Causal(Alignment::BottomRight));
+    let data = Data::<f32>::new(&case);
+    let problem = data.problem();
+    let steps = reference::steps(&problem);
+    let found = crate::scores(&problem, [1, 3], 2..7, 4..12).unwrap();
+    for (row, line) in found.chunks(8).enumerate() {
+        let first = ((4 + 3) * 9 + row + 2) * 12 + 4;
+        assert_eq!(line, &steps.scores[first..first + 8]);
+    }
+    assert!(matches!(crate::scores(&problem, [2, 0], 0..1, 0..1), Err(AttentionError::Range { .. })));
+}

@@ -1,0 +1,132 @@
+"""What may be asked of attention, checked and as the extension takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import as_array
+from ._kinds import Plain, Torch
+from .errors import DtypeError, NumberError, ShapeError
+
+Array = npt.NDArray[Any]
+Diagonal = Literal["top-left", "bottom-right"]
+Window = tuple[int | None, int | None] | tuple[int | None, int | None, Diagonal]
+
+
+def _numbers(argument: str, x: Any) -> list[float]:
+    found = as_array("attention", argument, x)
+    if found.ndim != 1:
+        raise ShapeError(f"attention: `{argument}` has shape {tuple(found.shape)}; expected 1 dimensions")
+    return [float(value) for value in found]
+
+
+def asked(
+    kind: Plain | Torch,
+    like: Array,
+    *,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Any = None,
+    mask: Any = None,
+    causal: bool | Diagonal = False,
+    window: Window | None = None,
+    alibi: Any = None,
+    lengths: Any = None,
+    sinks: Any = None,
+    dropout: float = 0.0,
+    seed: int = 0,
+) -> dict[str, Any] | None:
+    """Those options that were given; ``like`` is ``q``, whose storage type a bias gets."""
+    given: dict[str, Any] = {}
+    if scale is not None:
+        given["scale"] = float(scale)
+    if softcap is not None:
+        given["softcap"] = float(softcap)
+    if bias is not None:
+        if str(getattr(bias, "dtype", "")).endswith("bool"):
+            raise DtypeError("attention: `bias` has dtype bool; expected numbers to add\nhint: `mask` takes booleans")
+        given["bias"] = kind.bias(bias, like)
+    if mask is not None:
+        given["mask"] = _mask(kind, mask)
+    if causal is not False and causal is not None:
+        given["causal"] = "square" if causal is True else causal
+    if window is not None:
+        given["window"] = _window(window)
+    if alibi is not None:
+        given["alibi"] = _numbers("alibi", alibi)
+    if lengths is not None:
+        given["lengths"] = _lengths(lengths)
+    if sinks is not None:
+        given["sinks"] = _numbers("sinks", sinks)
+    if dropout != 0.0:
+        given["dropout"] = (float(dropout), _seed(seed))
+    return given or None
+
+
+def _mask(kind: Plain | Torch, mask: Any) -> Array:
+    array = kind.take("mask", mask)
+    if array.dtype != np.bool_:
+        raise DtypeError(
+            f"attention: `mask` has dtype {array.dtype}; expected bool, where True keeps\n"
+            "hint: `bias` takes numbers to add to the scores"
+        )
+    return array
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= int(seed) < 1 << 64:
+        raise NumberError(f"attention: `seed` is {seed}; expected 0 to 2**64 - 1")
+    return int(seed)
+
+
+def _window(window: Window) -> tuple[int | None, int | None, str | None]:
+    parts = tuple(window)
+    if len(parts) not in (2, 3):
+        raise ShapeError(f"attention: `window` has {len(parts)} entries; expected (left, right) or (left, right, diagonal)")
+    left, right = parts[0], parts[1]
+    for reach in (left, right):
+        if reach is not None and int(reach) < 0:
+            raise NumberError(f"attention: `window` is {reach}; expected numbers ≥ 0, or None for no limit")
+    return (
+        None if left is None else int(left),
+        None if right is None else int(right),
+        str(parts[2]) if len(parts) == 3 else None,
+    )
+
+
+def _lengths(lengths: Any) -> list[int]:
+    found = as_array("attention", "lengths", lengths)
+    if found.ndim != 1:
+        raise ShapeError(f"attention: `lengths` has shape {tuple(found.shape)}; expected 1 dimensions")
+    if found.dtype.kind not in "iu":
+        raise DtypeError(f"attention: `lengths` has dtype {found.dtype}; expected whole numbers")
+    if found.size and int(found.min()) < 0:
+        raise NumberError(f"attention: `lengths` is {int(found.min())}; expected numbers ≥ 0")
+    return [int(value) for value in found]
+
+
+_SIMPLE = ("lse", "entropy", "max", "received", "row_sum_error")
+
+
+def wanted(stats: str | Iterable[str]) -> dict[str, Any]:
+    """The statistics that ``stats`` names."""
+    names: dict[str, Any] = {}
+    for word in (stats,) if isinstance(stats, str) else stats:
+        name, colon, size = word.partition(":")
+        parts = [int(part) if part.isdecimal() else 0 for part in size.split("x")]
+        if name in _SIMPLE and not colon:
+            names[name] = True
+        elif name == "top_k" and len(parts) == 1 and parts[0] > 0:
+            names["top_k"] = parts[0]
+        elif name == "map" and len(parts) <= 2 and min(parts) > 0:
+            names["map"] = (parts[0], parts[-1])
+        else:
+            raise NumberError(
+                f"attention: `stats` names {word!r}; expected any of "
+                '"lse", "entropy", "max", "top_k:8", "received", "row_sum_error", "map:128", "map:64x128"'
+            )
+    return names

@@ -1,0 +1,208 @@
+"""Attention as operators of torch: evaluated at once, with gradients, and visible to tracers.
+
+``run`` and ``slopes`` call the library. :class:`Attention` ties them together for autograd; ``spanwise::attention`` and
+``spanwise::attention_backward`` are the same as custom operators, for ``torch.compile`` and ``torch.export``. Tensors have
+three or four dimensions, or two, and leading dimensions that are equal; :mod:`spanwise.torch` sees to that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from . import _spanwise
+from ._arrays import tensor_as_array
+
+torch_sdpa: Any = F.scaled_dot_product_attention
+
+
+class Call(NamedTuple):
+    """What is asked beyond query, key, value and mask."""
+
+    dropout_p: float = 0.0
+    seed: int = 0
+    is_causal: bool = False
+    scale: float | None = None
+
+    def asked(self, attn_mask: Tensor | None) -> dict[str, Any] | None:
+        """As the extension takes it."""
+        given: dict[str, Any] = {}
+        if self.scale is not None:
+            given["scale"] = float(self.scale)
+        if self.is_causal:
+            given["causal"] = "top-left"
+        if self.dropout_p:
+            given["dropout"] = (float(self.dropout_p), self.seed)
+        if attn_mask is not None:
+            given["mask" if attn_mask.dtype == torch.bool else "bias"] = _array("attn_mask", attn_mask)
+        return given or None
+
+
+def _array(argument: str, x: Tensor) -> Any:
+    return tensor_as_array("attention", argument, x, bits=True)
+
+
+def _tensor(array: Any, like: Tensor) -> Tensor:
+    """The same memory; 16-bit words as the storage type they stand for."""
+    tensor = torch.from_numpy(array.view(np.int16) if array.dtype == np.uint16 else array)
+    return tensor if tensor.dtype is like.dtype else tensor.view(like.dtype)
+
+
+def run(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, call: Call, wants_lse: bool
+) -> tuple[Tensor, Any]:
+    """The output, (…, L, Ev), and where wanted the log-sum-exps, (…, L), as an array."""
+    arrays = _array("query", query), _array("key", key), _array("value", value)
+    wanted = {"lse": True} if wants_lse else None
+    values, told = _spanwise.attention(*arrays, call.asked(attn_mask), wanted, query.dtype is torch.bfloat16)
+    return _tensor(values, query), told["lse"] if told else None
+
+
+def slopes(
+    grad: Tensor,
+    tensors: tuple[Tensor, Tensor, Tensor, Tensor | None],
+    found: tuple[Tensor, Any],
+    call: Call,
+    wants_mask: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The gradients of query, key, value and where wanted the mask, from what ``run`` found."""
+    query, key, value, attn_mask = tensors
+    out, lse = found
+    upstream = _array("out", out), lse.reshape(-1), _array("grad", grad)
+    arrays = _array("query", query), _array("key", key), _array("value", value)
+    bits = query.dtype is torch.bfloat16
+    given, bias, _ = _spanwise.attention_backward(*arrays, upstream, call.asked(attn_mask), wants_mask, bits)
+    dq, dk, dv = (_tensor(array, query) for array in given)
+    return dq, dk, dv, None if bias is None else _tensor(bias, query)
+
+
+class Attention(torch.autograd.Function):  # type: ignore[misc]
+    """``run``, whose gradients are ``slopes``."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, call: Call) -> Tensor:
+        out, lse = run(query, key, value, attn_mask, call, True)
+        ctx.save_for_backward(query, key, value, attn_mask, out)
+        ctx.lse, ctx.call = lse, call
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        query, key, value, attn_mask, out = ctx.saved_tensors
+        tensors = query, key, value, attn_mask
+        wants = ctx.needs_input_grad
+        if torch.is_grad_enabled():  # somebody wants the gradient's gradient
+            return *_differentiable(grads[0], tensors, wants, ctx.call), None
+        found = slopes(grads[0], tensors, (out, ctx.lse), ctx.call, wants[3])
+        return *(slope if wanted else None for slope, wanted in zip(found, wants, strict=False)), None
+
+
+def _differentiable(grad: Tensor, tensors: tuple[Any, ...], wants: tuple[bool, ...], call: Call) -> list[Tensor | None]:
+    """Gradients that have gradients, by torch's own steps."""
+    if call.dropout_p:
+        raise RuntimeError("attention: with dropout there is no second derivative; expected `dropout_p` 0")
+    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+        # Names of their own, so that one tensor in two places has a gradient for each.
+        own: list[Any] = [None if x is None else x.view_as(x) for x in tensors]
+        gqa = own[0].dim() > 2 and own[0].shape[-3] != own[1].shape[-3]
+        out = torch_sdpa(*own, is_causal=call.is_causal, scale=call.scale, enable_gqa=gqa)
+        wanted = [x for x, wants_it in zip(own, wants, strict=False) if wants_it]
+        found = iter(torch.autograd.grad(out, wanted, grad, create_graph=True))
+    return [next(found) if wants_it else None for wants_it in wants[:4]]
+
+
+def _call(seed: Tensor | None, dropout_p: float, is_causal: bool, scale: float | None) -> Call:
+    return Call(dropout_p, 0 if seed is None else int(seed), is_causal, scale)
+
+
+def _attention(
+    query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any
+) -> Any:
+    """Output and log-sum-exps; ``seed`` is a whole number where there is dropout."""
+    out, lse = run(query, key, value, attn_mask, _call(seed, dropout_p, is_causal, scale), True)
+    return out, torch.from_numpy(lse)
+
+
+def _attention_shapes(
+    query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any
+) -> Any:
+    rows = query.shape[:-1]
+    return query.new_empty((*rows, value.shape[-1])), query.new_empty(rows, dtype=torch.float64)
+
+
+def _backward(
+    grad: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any,
+    seed: Any,
+    out: Any,
+    lse: Any,
+    dropout_p: Any,
+    is_causal: Any,
+    scale: Any,
+    wants_mask: Any,
+) -> Any:
+    """The gradients of query, key, value and mask; the last without numbers where it is not wanted."""
+    call = _call(seed, dropout_p, is_causal, scale)
+    found = slopes(grad, (query, key, value, attn_mask), (out, lse.contiguous().numpy()), call, wants_mask)
+    return *found[:3], query.new_empty(0) if found[3] is None else found[3]
+
+
+def _backward_shapes(
+    grad: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any,
+    seed: Any,
+    out: Any,
+    lse: Any,
+    dropout_p: Any,
+    is_causal: Any,
+    scale: Any,
+    wants_mask: Any,
+) -> Any:
+    shapes = query.shape, key.shape, value.shape, attn_mask.shape if wants_mask else (0,)
+    return tuple(query.new_empty(shape) for shape in shapes)
+
+
+def _keep(ctx: Any, inputs: Any, output: Any) -> None:
+    query, key, value, attn_mask, seed, dropout_p, is_causal, scale = inputs
+    ctx.save_for_backward(query, key, value, attn_mask, seed, *output)
+    ctx.settings = dropout_p, is_causal, scale
+    ctx.mark_non_differentiable(output[1])
+
+
+def _op_slopes(ctx: Any, grad: Any, _: Any) -> Any:
+    query, key, value, attn_mask, seed, out, lse = ctx.saved_tensors
+    wants_mask = attn_mask is not None and ctx.needs_input_grad[3]
+    arguments = query, key, value, attn_mask, seed, out, lse
+    dq, dk, dv, dmask = backward_op(grad, *arguments, *ctx.settings, wants_mask)
+    return dq, dk, dv, dmask if wants_mask else None, None, None, None, None
+
+
+def _operator(name: str, schema: str, compute: Any, shapes: Any) -> Any:
+    made = torch.library.custom_op(f"spanwise::{name}", compute, mutates_args=(), device_types="cpu", schema=schema)
+    made.register_fake(shapes)
+    return made
+
+
+_ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? seed"
+_SETTINGS = "float dropout_p, bool is_causal, float? scale"
+attention_op = _operator(
+    "attention", f"({_ARGUMENTS}, {_SETTINGS}) -> (Tensor, Tensor)", _attention, _attention_shapes
+)
+backward_op = _operator(
+    "attention_backward",
+    f"(Tensor grad, {_ARGUMENTS}, Tensor out, Tensor lse, {_SETTINGS}, bool wants_mask) -> (Tensor, Tensor, Tensor, Tensor)",
+    _backward,
+    _backward_shapes,
+)
+attention_op.register_autograd(_op_slopes, setup_context=_keep)
