@@ -10,9 +10,21 @@ import os
 
 from . import _spanwise, errors, linear
 from ._attention import AttentionStats, attention, weights
+from ._explain import Explanation, Finding, explain
+from ._lens import lens
 
 __version__ = _spanwise.__version__
-__all__ = ["AttentionStats", "attention", "errors", "linear", "weights"]
+__all__ = [
+    "AttentionStats",
+    "Explanation",
+    "Finding",
+    "attention",
+    "errors",
+    "explain",
+    "lens",
+    "linear",
+    "weights",
+]
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_spanwise.after_fork)

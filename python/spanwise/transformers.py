@@ -27,9 +27,9 @@ NAME = "spanwise"
 
 _TYPES = frozenset({torch.float64, torch.float32, torch.bfloat16, torch.float16})
 
-# Called with each module's call, where a lens looks at one: see `spanwise.lens`.
-Watch = Callable[[torch.nn.Module, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any]], Any]
-_watch: Watch | None = None
+# Each is told of every layer's call, and gives its values where it computed them: see `spanwise.lens`.
+Watcher = Callable[[torch.nn.Module, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any]], Any]
+watchers: list[Watcher] = []
 
 
 def register() -> None:
@@ -110,11 +110,14 @@ def forward(
         causal = False
     key, value, options = _options(query, key, value, attention_mask, bool(causal), position_bias)
     options.update(scale=scaling, softcap=softcap, sinks=s_aux)
-    if _watch is not None:
-        values = _watch(module, query, key, value, options)
-        if values is not None:
-            return values.transpose(1, 2).contiguous(), None
-    return _values(query, key, value, options, float(dropout)).transpose(1, 2).contiguous(), None
+    seen = None
+    for watcher in watchers:
+        found = watcher(module, query, key, value, options)
+        seen = found if found is not None else seen
+    # Those values have no gradient and drop nothing.
+    plain = seen is not None and dropout == 0.0 and not _wants_gradient(query, key, value, options)
+    values: torch.Tensor = seen if plain else _values(query, key, value, options, float(dropout))
+    return values.transpose(1, 2).contiguous(), None
 
 
 def _options(
@@ -154,14 +157,42 @@ def _values(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options: dict[str, Any], dropout: float
 ) -> torch.Tensor:
     """softmax(…)·value, (B, H, N, E), by whoever can: the library, the library with gradients, or torch."""
-    tensors = [query, key, value, *(options[name] for name in ("bias", "sinks") if options.get(name) is not None)]
     if not served(query, key, value):
         return by_torch(query, key, value, options, dropout)
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors) or dropout > 0.0:
+    if dropout > 0.0 or _wants_gradient(query, key, value, options):
         with_gradients: Callable[..., torch.Tensor] = getattr(ours, "_attention_with_gradients", by_torch_options)
         return with_gradients(query, key, value, dropout=dropout, **options)
     values: torch.Tensor = attention(query, key, value, **options)
     return values
+
+
+def _wants_gradient(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options: dict[str, Any]
+) -> bool:
+    if not torch.is_grad_enabled():
+        return False
+    tensors = (query, key, value, options.get("bias"), options.get("sinks"))
+    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def models_of(model: torch.nn.Module) -> list[Any]:
+    """The models of ``transformers`` in a module, itself among them."""
+    return [module for module in model.modules() if isinstance(module, transformers.PreTrainedModel)]
+
+
+def configs_of(model: torch.nn.Module) -> list[Any]:
+    """Every configuration that a module or a part of it reads, each once."""
+    found: dict[int, Any] = {}
+
+    def take(config: Any) -> None:
+        if isinstance(config, transformers.PreTrainedConfig) and id(config) not in found:
+            found[id(config)] = config
+            for name in config.sub_configs:
+                take(getattr(config, name, None))
+
+    for module in model.modules():
+        take(getattr(module, "config", None))
+    return list(found.values())
 
 
 def served(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:

@@ -24,7 +24,7 @@ fn name(argument: &'static str) -> Name {
 
 /// What is asked beyond q, k and v.
 #[derive(Default)]
-struct Asked<'py> {
+pub(crate) struct Asked<'py> {
     scale: Option<f64>,
     softcap: Option<f64>,
     bias: Option<Bound<'py, PyAny>>,
@@ -48,7 +48,7 @@ where
 
 impl<'py> Asked<'py> {
     /// From a dictionary of those that were given.
-    fn new(given: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
+    pub(crate) fn new(given: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
         let Some(given) = given else { return Ok(Asked::default()) };
         Ok(Asked {
             scale: entry(given, "scale")?,
@@ -80,16 +80,16 @@ fn request_of(wanted: &Bound<'_, PyDict>) -> PyResult<Request> {
 }
 
 /// The arrays of one call, alive as long as the views of them.
-struct Arrays<'py> {
-    q: Array<'py>,
-    k: Array<'py>,
-    v: Array<'py>,
+pub(crate) struct Arrays<'py> {
+    pub(crate) q: Array<'py>,
+    pub(crate) k: Array<'py>,
+    pub(crate) v: Array<'py>,
     bias: Option<Array<'py>>,
     mask: Option<Array<'py>>,
 }
 
 impl<'py> Arrays<'py> {
-    fn new([q, k, v]: [&Bound<'py, PyAny>; 3], asked: &Asked<'py>, bits: bool) -> PyResult<Self> {
+    pub(crate) fn new([q, k, v]: [&Bound<'py, PyAny>; 3], asked: &Asked<'py>, bits: bool) -> PyResult<Self> {
         let take = if bits { Array::of_bits } else { Array::new };
         Ok(Arrays {
             q: take(q, name("q"))?,
@@ -101,7 +101,7 @@ impl<'py> Arrays<'py> {
     }
 
     /// The checked problem.
-    fn problem<'a, T: Stored + Storage>(
+    pub(crate) fn problem<'a, T: Stored + Storage>(
         &'a self,
         py: Python<'_>,
         asked: &'a Asked<'_>,
@@ -175,7 +175,7 @@ fn attention<'py>(
     }
 }
 
-fn no_numbers(py: Python<'_>) -> PyErr {
+pub(crate) fn no_numbers(py: Python<'_>) -> PyErr {
     raise(py, Class::Dtype, "attention: `q` has dtype bool; expected floating-point numbers".to_owned())
 }
 

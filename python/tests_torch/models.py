@@ -58,7 +58,7 @@ def words(padded: bool, left: bool = False, name: str = "input_ids") -> dict[str
     if not padded:
         return {name: ids}
     kept = torch.ones_like(ids)
-    kept[1, slice(0, 4) if left else slice(-4, None)] = 0
+    kept[1, slice(0, 3) if left else slice(-3, None)] = 0
     return {name: ids * kept, "attention_mask": kept}
 
 
