@@ -60,7 +60,8 @@ def encode(
     fields: list[Known] | None,
     missing: str,
     present: npt.NDArray[np.bool_] | None,
-    named: tuple[str, str],
+    operation: str,
+    argument: str,
 ) -> tuple[F64, list[int], int, list[str], list[Known]]: ...
 def explain_table(
     x: F64,

@@ -81,9 +81,7 @@ def encode(
 ) -> Rows:
     """Columns as numbers, with a rule for values that are missing."""
     fields = None if design is None else [(name, None if of is None else list(of)) for name, of in design.fields]
-    x, kept, filled, names, known = _spanwise.encode(
-        columns, fields, missing, present, (operation, argument)
-    )
+    x, kept, filled, names, known = _spanwise.encode(columns, fields, missing, present, operation, argument)
     of = tuple((name, None if levels is None else tuple(levels)) for name, levels in known)
     return Rows(x, np.asarray(kept, dtype=np.intp), filled, Design(of, tuple(names)))
 

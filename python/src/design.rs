@@ -28,9 +28,10 @@ pub(crate) fn encode<'py>(
     fields: Option<Vec<Known>>,
     missing: &str,
     present: Option<&Bound<'py, PyArray1<bool>>>,
-    named: (String, String),
+    operation: &str,
+    argument: &str,
 ) -> PyResult<Encoded<'py>> {
-    let refuse = |error: DesignError| refused(py, &named, &error);
+    let refuse = |error: DesignError| refused(py, operation, argument, &error);
     let held = columns.into_iter().map(|(name, numbers, words)| {
         let held = match (numbers, words) {
             (_, Some((codes, levels))) => Held::Words(codes.readonly(), levels),
@@ -52,7 +53,7 @@ pub(crate) fn encode<'py>(
         Some(known) => known.into_iter().map(|(name, levels)| Field { name, levels }).collect(),
         None => batch.iter().map(field_of).collect(),
     };
-    let settings = Settings { missing: rule(py, &named.0, missing)?, ..Settings::default() };
+    let settings = Settings { missing: rule(py, operation, missing)?, ..Settings::default() };
     let mut design = Design::new(&fields, &settings).map_err(refuse)?;
     if settings.missing == Missing::Mean {
         let mut means = Means::new(&design);
@@ -87,7 +88,7 @@ fn rule(py: Python<'_>, operation: &str, word: &str) -> PyResult<Missing> {
     }
 }
 
-fn refused(py: Python<'_>, (operation, argument): &(String, String), error: &DesignError) -> PyErr {
+fn refused(py: Python<'_>, operation: &str, argument: &str, error: &DesignError) -> PyErr {
     let class = match error {
         DesignError::Missing { .. } | DesignError::AllMissing { .. } => Class::NotFinite,
         DesignError::NotNumbers { .. } | DesignError::NotCategories { .. } => Class::Dtype,
