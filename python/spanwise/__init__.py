@@ -11,9 +11,23 @@ import os
 from . import _spanwise, errors, linear
 from ._attention import AttentionStats, attention, scores, weights
 from ._cache import KVCache
+from ._explain import Explanation, Finding, explain
+from ._lens import lens
 
 __version__ = _spanwise.__version__
-__all__ = ["AttentionStats", "KVCache", "attention", "errors", "linear", "scores", "weights"]
+__all__ = [
+    "AttentionStats",
+    "Explanation",
+    "Finding",
+    "KVCache",
+    "attention",
+    "errors",
+    "explain",
+    "lens",
+    "linear",
+    "scores",
+    "weights",
+]
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_spanwise.after_fork)

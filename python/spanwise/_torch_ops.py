@@ -1,6 +1,7 @@
 """Attention as operators of torch: evaluated at once, with gradients, and visible to tracers.
 
-``run`` and ``slopes`` call the library. :class:`Attention` ties them together for autograd; ``spanwise::attention`` and
+``run`` and ``slopes`` call the library. :class:`Attention` ties them together for autograd, and :class:`Optioned` does the
+same for all options of :func:`spanwise.attention`; ``spanwise::attention`` and
 ``spanwise::attention_backward`` are the same as custom operators, for ``torch.compile`` and ``torch.export``. Tensors have
 three or four dimensions, or two, and leading dimensions that are equal; :mod:`spanwise.torch` sees to that.
 """
@@ -13,10 +14,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import _spanwise
 from ._arrays import tensor_as_array
+from ._kinds import kind_of
+from ._options import asked
 
 torch_sdpa: Any = F.scaled_dot_product_attention
 
@@ -192,6 +196,63 @@ def _operator(name: str, schema: str, compute: Any, shapes: Any) -> Any:
     made = torch.library.custom_op(f"spanwise::{name}", compute, mutates_args=(), device_types="cpu", schema=schema)
     made.register_fake(shapes)
     return made
+
+
+class Optioned(torch.autograd.Function):
+    """Attention with any of the library's options, with gradients of query, key, value, bias and sinks."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        bias: Tensor | None,
+        sinks: Tensor | None,
+        options: dict[str, Any],
+    ) -> Tensor:
+        kind = kind_of(query)
+        arrays = kind.take("q", query), kind.take("k", key), kind.take("v", value)
+        given = asked(kind, arrays[0], bias=bias, sinks=sinks, **options)
+        values, told = _spanwise.attention(*arrays, given, {"lse": True}, kind.bits)
+        assert told is not None
+        out = _tensor(values, query)
+        # The bias and the sinks are kept as well, so that changing them in place is noticed.
+        ctx.save_for_backward(query, key, value, bias, sinks, out)
+        ctx.lse, ctx.options = told["lse"], options
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        query, key, value, bias, sinks, out = ctx.saved_tensors
+        wants = ctx.needs_input_grad
+        kind = kind_of(query)
+        arrays = kind.take("q", query), kind.take("k", key), kind.take("v", value)
+        given = asked(kind, arrays[0], bias=bias, sinks=sinks, **ctx.options)
+        upstream = kind.take("out", out), ctx.lse.reshape(-1), kind.take("grad", grads[0])
+        found, dbias, dsinks = _spanwise.attention_backward(*arrays, upstream, given, wants[3], kind.bits)
+        slopes = [_tensor(array, query) if wanted else None for array, wanted in zip(found, wants, strict=False)]
+        slopes.append(None if dbias is None else _tensor(dbias, query))
+        slopes.append(torch.from_numpy(dsinks).to(sinks.dtype) if wants[4] else None)
+        return *slopes, None
+
+
+def attention_with_gradients(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    bias: Tensor | None = None,
+    sinks: Tensor | None = None,
+    dropout: float = 0.0,
+    **options: Any,
+) -> Tensor:
+    """:func:`spanwise.attention` for autograd; which weights ``dropout`` takes, ``torch.manual_seed`` decides."""
+    if dropout:
+        options.update(dropout=dropout, seed=int(torch.randint(0, 1 << 62, (), device="cpu")))
+    out: Tensor = Optioned.apply(query, key, value, bias, sinks, options)
+    return out
 
 
 _ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? seed"

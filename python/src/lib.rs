@@ -5,7 +5,9 @@
 
 mod array;
 mod attention;
+mod design;
 mod errors;
+mod explain;
 mod linear;
 mod table;
 mod work;
@@ -17,6 +19,9 @@ fn _spanwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(work::after_fork, module)?)?;
     module.add_function(wrap_pyfunction!(table::matrix_of_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(table::columns_of_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(design::encode, module)?)?;
     attention::register(module)?;
+    explain::register(module)?;
     linear::register(module)
 }

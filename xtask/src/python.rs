@@ -20,7 +20,8 @@ pub(crate) fn test() -> Result<()> {
 pub(crate) fn torch() -> Result<()> {
     let environment = Environment::with(&["requirements-test.txt", "requirements-torch.txt"])?;
     environment.install_wheel()?;
-    environment.pytest(&["python/tests_torch"])
+    environment.pytest(&["python/tests_torch"])?;
+    environment.pytest(&["--doctest-modules", "--pyargs", "spanwise.torch", "spanwise.transformers"])
 }
 
 /// A virtual environment with what some lists of requirements name.

@@ -46,6 +46,15 @@ pub enum LessonError {
         found: Shape,
     },
 
+    /// Statistics of a layer that do not belong together.
+    #[error("lens: layer {name:?} has {heads} heads, and its other numbers do not fit them")]
+    Layer {
+        /// The layer.
+        name: String,
+        /// Its heads.
+        heads: usize,
+    },
+
     /// A NaN or an infinity.
     #[error("example: `{argument}` holds {value} at row {row}, column {column}; expected finite numbers")]
     NotFinite {

@@ -67,6 +67,11 @@ fn heading(subject: &Subject) -> String {
                  {key_width} and {value_width}"
             )
         }
+        Subject::Layers { source, layers, heads, queries, keys, .. } => {
+            format!(
+                "lens · {source} · {layers} layers · {heads} heads · up to {queries} queries × {keys} keys"
+            )
+        }
     }
 }
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _spanwise
-from .._arrays import Names, matrix, vector
+from .._arrays import Names, vector
+from .._tables import Design, features, predicted
 from ..errors import ShapeError
 
 F64 = npt.NDArray[np.float64]
@@ -68,10 +69,11 @@ class LogisticFit:
     gradient_norm: float
     separation: Separation | None
     names: Names
+    design: Design | None = None
 
     def decision(self, X: Any) -> F64:
         """Log-odds of the second class, (n,), or scores of each class, (n, K), for the rows of ``X`` (n, d)."""
-        values = matrix("predict", "X", X).values
+        values = predicted("predict", X, self.design)
         scores = _spanwise.predict(values, self.coefficients, self.intercept)
         return scores[0] if len(self.classes) == 2 else scores.T
 
@@ -155,7 +157,7 @@ def logistic(
     >>> np.round(fit.predict_proba([[1.0]]), 10)
     array([[0.2, 0.8]])
     """
-    table = matrix("logistic regression", "X", X)
+    table = features("logistic regression", "X", X)
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if labels.ndim != 1:
         raise ShapeError(
@@ -177,4 +179,4 @@ def logistic(
     if parts["separation"] is not None:
         kind, columns, separated, boundary = parts["separation"]
         parts["separation"] = Separation(kind, tuple(columns), separated, boundary)
-    return LogisticFit(names=table.names, **parts)
+    return LogisticFit(names=table.names, design=table.design, **parts)

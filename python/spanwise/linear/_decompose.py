@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, matrix
+from .._tables import Design, features, predicted
 from ..errors import NumberError
 
 F64 = npt.NDArray[np.float64]
@@ -52,7 +53,7 @@ def qr(X: Any, *, full: bool = False) -> Qr:
     >>> round(float(r[0, 0]), 12), round(float(q[0, 0]), 12)
     (5.0, 0.6)
     """
-    return Qr(*_spanwise.qr(matrix("decompose", "X", X).values, full))
+    return Qr(*_spanwise.qr(features("decompose", "X", X).values, full))
 
 
 def svd(X: Any, k: int | None = None, *, full: bool = False, randomized: bool = False, seed: int = 0) -> Svd:
@@ -86,7 +87,7 @@ def svd(X: Any, k: int | None = None, *, full: bool = False, randomized: bool = 
         raise NumberError("decompose: `full` was asked for beside `k`; expected one of them")
     if randomized and k is None:
         raise NumberError("decompose: `randomized` was asked for without `k`; expected both")
-    values = matrix("decompose", "X", X).values
+    values = features("decompose", "X", X).values
     return Svd(*_spanwise.svd(values, k, full, seed if randomized else None))
 
 
@@ -115,10 +116,11 @@ class Pca:
     rows: int
     method: str
     names: Names
+    design: Design | None = None
 
     def transform(self, X: Any) -> F64:
         """The coordinates, (n, k), of the rows of ``X`` (n, p) along the components."""
-        return _spanwise.pca_transform(matrix("decompose", "X", X).values, self.components, self.mean)
+        return _spanwise.pca_transform(predicted("decompose", X, self.design), self.components, self.mean)
 
     def inverse_transform(self, scores: Any) -> F64:
         """The rows, (n, p), that have these coordinates (n, k)."""
@@ -151,5 +153,5 @@ def pca(X: Any, components: int | None = None, *, method: PcaMethod = "auto", se
     >>> found.mean, np.round(found.explained_variance_ratio, 12)
     (array([1., 2.]), array([1.]))
     """
-    table = matrix("decompose", "X", X)
-    return Pca(names=table.names, **_spanwise.pca(table.values, components, method, seed))
+    table = features("decompose", "X", X)
+    return Pca(names=table.names, design=table.design, **_spanwise.pca(table.values, components, method, seed))

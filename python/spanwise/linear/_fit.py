@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _spanwise
-from .._arrays import Names, Real, is_chunks, matrix, target, vector
+from .._arrays import Names, Real, is_chunks, target, vector
+from .._progress import Progress
+from .._tables import Design, Features, features, predicted
 from ..errors import DtypeError, NumberError, ShapeError
 
 F64 = npt.NDArray[np.float64]
@@ -105,6 +107,7 @@ class LinearFit:
     method: str
     refinement_steps: int
     names: Names
+    design: Design | None = None
 
     def predict(self, X: Any) -> F64:
         """The model's predictions for the rows of ``X``.
@@ -124,7 +127,7 @@ class LinearFit:
         >>> fit.predict(np.array([[10.0]]))
         array([21.])
         """
-        return _predict(X, self.coefficients, self.intercept)
+        return _predict(X, self.coefficients, self.intercept, self.design)
 
     def confidence_intervals(self, confidence: float = 0.95) -> tuple[F64, F64]:
         """Lower and upper ends of the intervals that hold each coefficient with this probability.
@@ -158,15 +161,15 @@ class LinearFit:
         return fit
 
 
-def _predict(X: Any, coefficients: F64, intercept: Any) -> F64:
-    values = matrix("predict", "X", X).values
+def _predict(X: Any, coefficients: F64, intercept: Any, design: Design | None) -> F64:
+    values = predicted("predict", X, design)
     one = coefficients.ndim == 1
     rows = np.ascontiguousarray(coefficients[None, :] if one else coefficients.T)
     found = _spanwise.predict(values, rows, np.atleast_1d(np.asarray(intercept, dtype=np.float64)))
     return found[0] if one else found.T
 
 
-def _linear_fit(parts: dict[str, Any], names: Names, one: bool) -> LinearFit:
+def _linear_fit(parts: dict[str, Any], names: Names, design: Design | None, one: bool) -> LinearFit:
     squares = parts.pop("residual_squares")
     parts.pop("total_squares")
     parts["residual_norm"] = np.sqrt(squares)
@@ -178,7 +181,7 @@ def _linear_fit(parts: dict[str, Any], names: Names, one: bool) -> LinearFit:
         Dependency(column, tuple(terms), constant, residual, formula)
         for column, terms, constant, residual, formula in parts["dependencies"]
     )
-    return LinearFit(names=names, **parts)
+    return LinearFit(names=names, design=design, **parts)
 
 
 def _drop(operation: str, deficiency: str) -> bool:
@@ -196,14 +199,16 @@ def lstsq(
     deficiency: Deficiency = "minimum-norm",
     tolerance: float | None = None,
     refinement: int = 5,
+    progress: bool | None = None,
 ) -> LinearFit:
     """Least squares: the ``w`` and ``b`` that make ``‖y - Xw - b‖`` smallest, with what is known about them.
 
     Parameters
     ----------
     X : array or table, (n, d), or iterator of chunks
-        float64 and float32 are read where they lie, with any strides. An iterator yields ``(X, y)`` or
-        ``(X, y, weights)``, one chunk at a time, for data larger than memory; each chunk is reduced and forgotten.
+        float64 and float32 are read where they lie, with any strides. A table's columns of words become columns of 0 and 1
+        for each level but the first, the reference. An iterator yields ``(X, y)`` or ``(X, y, weights)``, one chunk at a
+        time, for data larger than memory; each chunk is reduced and forgotten.
     y : array, (n,) or (n, t)
         One target or several. Not given with an iterator.
     intercept : bool
@@ -216,6 +221,8 @@ def lstsq(
         The share of a column outside the span of the others at or below which it is dependent.
     refinement : int
         At most this many passes that improve the solution; they end when they stop helping.
+    progress : bool, optional
+        Whether to say on stderr how many chunks were read; in notebooks and interactive terminals unless given.
 
     Returns
     -------
@@ -237,15 +244,17 @@ def lstsq(
     if is_chunks(X):
         if y is not None or weights is not None:
             raise DtypeError("fit: `y` was given beside chunks; expected chunks of (X, y) or (X, y, weights)")
-        return _summarised(X).finish(intercept=intercept, deficiency=deficiency, tolerance=tolerance)
-    table = matrix("fit", "X", X)
+        with Progress("fit", progress) as line:
+            summary = _summarised(line.over(X))
+        return summary.finish(intercept=intercept, deficiency=deficiency, tolerance=tolerance)
+    table = features("fit", "X", X)
     if y is None:
         raise DtypeError("fit: `y` was not given; expected one target per row of `X`")
     targets = target("fit", "y", y)
     weights = None if weights is None else vector("fit", "weights", weights)
     asked = (intercept, drop, tolerance, refinement)
     parts = _spanwise.lstsq(table.values, targets, weights, asked, list(table.names or ()))
-    return _linear_fit(parts, table.names, targets.ndim == 1)
+    return _linear_fit(parts, table.names, table.design, targets.ndim == 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,10 +282,11 @@ class RidgeFit:
     degrees_of_freedom: Any
     method: str
     names: Names
+    design: Design | None = None
 
     def predict(self, X: Any) -> F64:
         """The model's predictions for the rows of ``X`` (n, d): (n,) or (n, t)."""
-        return _predict(X, self.coefficients, self.intercept)
+        return _predict(X, self.coefficients, self.intercept, self.design)
 
 
 def ridge(
@@ -306,7 +316,7 @@ def ridge(
     >>> round(float(fit.coefficients[0]), 12), round(fit.intercept, 12)
     (1.0, 3.0)
     """
-    table = matrix("ridge", "X", X)
+    table = features("ridge", "X", X)
     targets = np.asarray(target("ridge", "y", y), dtype=np.float64)
     one = targets.ndim == 1
     alphas = penalties(alpha, 1 if one else targets.shape[1])
@@ -319,7 +329,7 @@ def ridge(
         for key, value in parts.items():
             if isinstance(value, np.ndarray):
                 parts[key] = value[:, 0] if value.ndim == 2 else float(value[0])
-    return RidgeFit(names=table.names, **parts)
+    return RidgeFit(names=table.names, design=table.design, **parts)
 
 
 def penalties(alpha: Any, targets: int) -> list[float]:
@@ -358,25 +368,33 @@ class Summary:
     array([ 1., -2.])
     """
 
-    __slots__ = ("_inner", "_names", "_one")
+    __slots__ = ("_design", "_inner", "_names", "_one")
 
     def __init__(self, columns: int, targets: int = 1) -> None:
         self._inner = _spanwise.Summary(columns, targets)
         self._names: Names = None
+        self._design: Design | None = None
         self._one = targets == 1
 
     def update(self, X: Any, y: Any, weights: Any = None) -> None:
-        """Adds the rows of ``X`` (n, d) and ``y`` (n,) or (n, t), each with its weight ≥ 0 where weights are given."""
-        table = matrix("summary", "X", X)
+        """Adds the rows of ``X`` (n, d) and ``y`` (n,) or (n, t), each with its weight ≥ 0 where weights are given.
+
+        Words have the levels of the first table that had some; one that was not there then is an error.
+        """
+        self._add(features("summary", "X", X, self._design), y, weights)
+
+    def _add(self, table: Features, y: Any, weights: Any) -> None:
         targets = target("summary", "y", y)
         weights = None if weights is None else vector("summary", "weights", weights)
         self._inner.update(table.values, targets, weights)
-        self._names = self._names or table.names
+        self._names, self._design = self._names or table.names, self._design or table.design
 
     def merge(self, other: Summary) -> None:
         """Adds the rows that ``other`` has seen."""
+        if self._design is not None and other._design is not None and self._design != other._design:
+            raise ShapeError("summary: the other has words with other levels; expected the same, in the same order")
         self._inner.merge(other._inner)
-        self._names = self._names or other._names
+        self._names, self._design = self._names or other._names, self._design or other._design
 
     def finish(
         self,
@@ -388,7 +406,7 @@ class Summary:
         """The least-squares fit of all rows seen; see :func:`lstsq` for the settings."""
         asked = (intercept, _drop("fit", deficiency), tolerance, 0)
         parts = self._inner.finish(asked, list(self._names or ()))
-        return _linear_fit(parts, self._names, self._one)
+        return _linear_fit(parts, self._names, self._design, self._one)
 
     def to_bytes(self) -> bytes:
         """The summary as bytes, which :meth:`from_bytes` reads on any machine."""
@@ -399,7 +417,7 @@ class Summary:
         """The summary that :meth:`to_bytes` wrote."""
         summary = cls.__new__(cls)
         summary._inner = _spanwise.Summary.from_bytes(bytes(data))
-        summary._names = None
+        summary._names = summary._design = None
         summary._one = summary.targets == 1
         return summary
 
@@ -428,12 +446,12 @@ class Summary:
         """The weighted mean of each column, targets after the columns, (d + t,)."""
         return np.array(self._inner.facts()[4])
 
-    def __getstate__(self) -> tuple[bytes, Names]:
-        return self.to_bytes(), self._names
+    def __getstate__(self) -> tuple[bytes, Names, Design | None]:
+        return self.to_bytes(), self._names, self._design
 
-    def __setstate__(self, state: tuple[bytes, Names]) -> None:
+    def __setstate__(self, state: tuple[bytes, Names, Design | None]) -> None:
         self._inner = _spanwise.Summary.from_bytes(state[0])
-        self._names = state[1]
+        self._names, self._design = state[1], state[2]
         self._one = self.targets == 1
 
     def __repr__(self) -> str:
@@ -449,10 +467,10 @@ def _summarised(chunks: Iterable[Any]) -> Summary:
             )
         X, y, weights = (*chunk, None)[:3]
         values: Real = target("fit", "y", y)
+        table = features("fit", "X", X, None if summary is None else summary._design)
         if summary is None:
-            table = matrix("fit", "X", X)
             summary = Summary(table.values.shape[1], 1 if values.ndim == 1 else values.shape[1])
-        summary.update(X, values, weights)
+        summary._add(table, values, weights)
     if summary is None:
         raise ShapeError("fit: there are no chunks; expected at least one")
     return summary

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _spanwise
-from .._arrays import matrix, target, vector
+from .._arrays import target, vector
+from .._tables import features
 from ..errors import ShapeError
 
 F64 = npt.NDArray[np.float64]
@@ -17,7 +18,7 @@ SolveMethod = Literal["auto", "lu", "cholesky", "qr", "svd"]
 
 
 def _f64(operation: str, argument: str, x: Any) -> F64:
-    return np.asarray(matrix(operation, argument, x).values, dtype=np.float64)
+    return np.asarray(features(operation, argument, x).values, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +135,7 @@ def rank(X: Any) -> Rank:
     >>> int(found), found.sure
     (1, True)
     """
-    return Rank(**_spanwise.rank(matrix("measure", "X", X).values))
+    return Rank(**_spanwise.rank(features("measure", "X", X).values))
 
 
 class Condition(NamedTuple):
@@ -154,7 +155,7 @@ def cond(X: Any) -> Condition:
     >>> round(raw), round(scaled)
     (1000000, 1)
     """
-    return Condition(*_spanwise.condition(matrix("measure", "X", X).values))
+    return Condition(*_spanwise.condition(features("measure", "X", X).values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ pub(super) fn name(argument: &'static str) -> Name {
 
 /// What is asked beyond q, k and v, and the flag that ends the work.
 #[derive(Default)]
-pub(super) struct Asked<'py> {
+pub(crate) struct Asked<'py> {
     scale: Option<f64>,
     softcap: Option<f64>,
     bias: Option<Array<'py>>,
@@ -29,7 +29,7 @@ pub(super) struct Asked<'py> {
     sinks: Option<Vec<f64>>,
     /// Probability and seed.
     dropout: Option<(f64, u64)>,
-    pub(super) stop: AtomicBool,
+    pub(crate) stop: AtomicBool,
 }
 
 /// An entry of a dictionary that need not be there.
@@ -136,15 +136,15 @@ pub(super) fn request_of(wanted: &Bound<'_, PyDict>) -> PyResult<Request> {
 }
 
 /// The arrays of one call, alive as long as the views of them.
-pub(super) struct Arrays<'py> {
-    q: Array<'py>,
-    k: Array<'py>,
-    v: Array<'py>,
-    pub(super) asked: Asked<'py>,
+pub(crate) struct Arrays<'py> {
+    pub(crate) q: Array<'py>,
+    pub(crate) k: Array<'py>,
+    pub(crate) v: Array<'py>,
+    pub(crate) asked: Asked<'py>,
 }
 
 impl<'py> Arrays<'py> {
-    pub(super) fn new(
+    pub(crate) fn new(
         [q, k, v]: [&Bound<'py, PyAny>; 3],
         asked: Option<&Bound<'py, PyDict>>,
         bits: bool,
@@ -154,12 +154,12 @@ impl<'py> Arrays<'py> {
     }
 
     /// The storage type of `q`.
-    pub(super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.q.kind()
     }
 
     /// The checked problem.
-    pub(super) fn problem<T: Stored + Storage>(&self, py: Python<'_>) -> PyResult<Problem<'_, T>> {
+    pub(crate) fn problem<T: Stored + Storage>(&self, py: Python<'_>) -> PyResult<Problem<'_, T>> {
         let (q, k, v): (View<'_, T>, _, _) = (self.q.view()?, self.k.view()?, self.v.view()?);
         Problem::new(q, k, v, self.asked.options(py)?).or_raise(py)
     }

@@ -8,7 +8,8 @@ mod weights;
 use crate::array::{Answer, Stored, numbers_of, vector, zeros};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
-use asked::{Arrays, request_of};
+pub(crate) use asked::Arrays;
+use asked::request_of;
 use numpy::PyArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -47,9 +48,9 @@ macro_rules! with_kind {
         }
     };
 }
-use with_kind;
+pub(crate) use with_kind;
 
-fn no_numbers(py: Python<'_>) -> PyErr {
+pub(crate) fn no_numbers(py: Python<'_>) -> PyErr {
     raise(py, Class::Dtype, "attention: `q` has dtype bool; expected floating-point numbers".to_owned())
 }
 

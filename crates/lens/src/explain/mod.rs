@@ -6,6 +6,7 @@
 mod attention;
 mod columns;
 mod figure;
+mod layers;
 mod random;
 pub mod sample;
 pub mod specimen;
@@ -18,6 +19,7 @@ pub use figure::{
     CoefficientRow, Coefficients, Dependencies, Entropy, Figure, FigureKind, Formula, HeadMap, Heads, Hull,
     Map, Point, Reach, ReachTerm, Received, ReceivedHead, Rule, Scatter, ShareRow, Shares, Spectrum,
 };
+pub use layers::{LayerInput, LayerMap, explain_layers};
 pub use table::{Table, TableCell, TableColumn};
 
 use crate::linear::counted;
@@ -88,6 +90,21 @@ pub enum Subject {
         scale: f64,
         /// What was asked beyond plain attention.
         options: Vec<AskedFor>,
+    },
+    /// The attention layers of a model, as they ran.
+    Layers {
+        /// The model.
+        source: String,
+        /// How many layers were seen.
+        layers: usize,
+        /// Heads of all layers together.
+        heads: usize,
+        /// The most queries of a call.
+        queries: usize,
+        /// The most keys of a call.
+        keys: usize,
+        /// Rows of weights that the statistics are over.
+        rows: u64,
     },
 }
 

@@ -112,6 +112,9 @@ fn title(subject: &Subject) -> String {
                 if *heads == 1 { "s" } else { "" }
             )
         }
+        Subject::Layers { layers, heads, .. } => {
+            format!("Where {heads} heads of {layers} attention layer{} look", plural(*layers))
+        }
     }
 }
 
@@ -160,6 +163,12 @@ fn facts(subject: &Subject) -> (String, String) {
             ];
             facts.extend(options.iter().map(|asked| asked.meaning.clone()));
             (source.clone(), facts.join(" · "))
+        }
+        Subject::Layers { source, layers, heads, queries, keys, rows } => {
+            let facts = format!(
+                "{layers} layers · {heads} heads · up to {queries} queries × {keys} keys · {rows} rows"
+            );
+            (source.clone(), facts)
         }
     }
 }

@@ -68,7 +68,7 @@ fn small_maps<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
 }
 
 /// A map with fewer cells: means of cells, or their largest.
-fn pooled(
+pub(in crate::explain) fn pooled(
     map: &[f64],
     (rows, cols): (usize, usize),
     (to_rows, to_cols): (usize, usize),

@@ -12,6 +12,8 @@ mod heads;
 mod tests;
 mod words;
 
+pub(super) use figures::pooled;
+
 use super::{Computation, Explanation, Subject, settled};
 use crate::LessonError;
 use crate::attended::in_words;

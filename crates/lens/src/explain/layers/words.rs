@@ -1,0 +1,172 @@
+//! Findings about the layers of a model.
+
+use super::{Head, LayerInput};
+use crate::finding::{Finding, Severity};
+use crate::linear::{counted, percent, short};
+
+/// Heads named in a sentence at most.
+const NAMED: usize = 4;
+
+/// Such heads in words; `None` where there are none.
+fn named(heads: &[&Head<'_>]) -> Option<String> {
+    let names: Vec<String> = heads.iter().take(NAMED).map(|head| head.label()).collect();
+    let more = if heads.len() > NAMED { format!(" and {} more", heads.len() - NAMED) } else { String::new() };
+    (!names.is_empty()).then(|| format!("{}{more}", names.join("; ")))
+}
+
+pub(super) fn findings(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Vec<Finding> {
+    let found = [narrow(heads), sinks(heads), alike(layers, heads), even(heads), empty(layers)];
+    found.into_iter().flatten().collect()
+}
+
+/// In a trained model heads of one key are often meant; gradients hardly pass through them all the same.
+fn narrow(heads: &[Head<'_>]) -> Option<Finding> {
+    let mut found: Vec<&Head<'_>> = heads.iter().filter(|head| head.saturated > 0.5).collect();
+    found.sort_by(|a, b| b.saturated.total_cmp(&a.saturated));
+    let names = named(&found)?;
+    let share = found.first()?.saturated;
+    let severity = if 2 * found.len() > heads.len() { Severity::Caution } else { Severity::Note };
+    let sentence = format!(
+        "{} one key with more than 0.9 of the weight in most rows, up to {} of them: {names}",
+        counted(found.len(), "head gives", "heads give"),
+        percent(share)
+    );
+    Some(
+        Finding::new(severity, sentence)
+            .named("narrow-heads")
+            .advised(
+                "the softmax is flat there, and little gradient passes; such a head may be a fixed pattern",
+            )
+            .certified("the largest weight of every row")
+            .evident("heads", found.len() as f64)
+            .evident("rows with one weight above 0.9, share", share)
+            .shown("entropy"),
+    )
+}
+
+fn sinks(heads: &[Head<'_>]) -> Option<Finding> {
+    let even = |head: &Head<'_>| 1.0 / head.received.len().max(1) as f64;
+    let is_sink = |head: &&Head<'_>| head.top_share > 0.2 && head.top_share > 10.0 * even(head);
+    let mut found: Vec<&Head<'_>> = heads.iter().filter(is_sink).collect();
+    found.sort_by(|a, b| b.top_share.total_cmp(&a.top_share));
+    let names = named(&found)?;
+    let worst = found.first()?;
+    let severity = if 2 * found.len() > heads.len() { Severity::Caution } else { Severity::Note };
+    let sentence = format!(
+        "in {} one key collects much of the mass, key {} up to {} of it ({} times an even share): {names}",
+        counted(found.len(), "head", "heads"),
+        worst.top_key,
+        percent(worst.top_share),
+        short(worst.top_share / even(worst))
+    );
+    Some(
+        Finding::new(severity, sentence)
+            .named("attention-sink")
+            .advised("a sink is often where a head rests; read the other keys on a logarithmic scale")
+            .certified("mass received by every key from all queries")
+            .evident("key", worst.top_key as f64)
+            .evident("share of all mass", worst.top_share)
+            .evident("heads", found.len() as f64)
+            .shown("received"),
+    )
+}
+
+/// Pairs of heads of one layer whose maps agree.
+fn alike(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Finding> {
+    let gap = |a: &[f64], b: &[f64]| {
+        let total: f64 = a.iter().sum();
+        0.5 * a.iter().zip(b).map(|(x, y)| (x - y).abs()).sum::<f64>() / total.max(f64::MIN_POSITIVE)
+    };
+    let mut closest: Option<(&Head<'_>, &Head<'_>, f64)> = None;
+    let mut pairs = 0;
+    for at in 0..layers.len() {
+        // Uniform heads are alike without saying anything.
+        let telling: Vec<&Head<'_>> =
+            heads.iter().filter(|head| head.layer == at && head.entropy < 0.95).collect();
+        for (i, a) in telling.iter().enumerate() {
+            for b in &telling[..i] {
+                let (Some((one, _)), Some((other, _))) = (a.map, b.map) else { continue };
+                let gap = gap(one, other);
+                pairs += usize::from(gap < 0.02);
+                if closest.is_none_or(|(_, _, least)| gap < least) {
+                    closest = Some((b, a, gap));
+                }
+            }
+        }
+    }
+    let (a, b, gap) = closest.filter(|_| pairs > 0)?;
+    let sentence = format!(
+        "{} of heads in a layer look at nearly the same keys: {} and head {} differ in {} of their mass",
+        counted(pairs, "pair", "pairs"),
+        a.label(),
+        b.index,
+        percent(gap)
+    );
+    Some(
+        Finding::new(Severity::Note, sentence)
+            .named("similar-heads")
+            .advised("one of them can probably be pruned")
+            .certified("pooled maps")
+            .evident("share of the mass that differs", gap)
+            .evident("pairs", f64::from(u32::try_from(pairs).unwrap_or(u32::MAX)))
+            .shown("heads"),
+    )
+}
+
+fn even(heads: &[Head<'_>]) -> Option<Finding> {
+    let found: Vec<&Head<'_>> =
+        heads.iter().filter(|head| head.entropy > 0.99 && head.received.len() > 1).collect();
+    let names = named(&found)?;
+    let sentence = format!(
+        "{} all keys nearly the same weight, so outputs are close to the mean value: {names}",
+        counted(found.len(), "head gives", "heads give")
+    );
+    Some(
+        Finding::new(Severity::Note, sentence)
+            .named("uniform-heads")
+            .certified("entropy above 99 % of a uniform row's")
+            .evident("heads", found.len() as f64)
+            .shown("entropy"),
+    )
+}
+
+fn empty(layers: &[LayerInput<'_>]) -> Option<Finding> {
+    let rows: u64 = layers.iter().map(|layer| layer.empty_rows).sum();
+    (rows > 0).then(|| {
+        let sentence = format!(
+            "{} no key left after masking; their outputs are zeros",
+            counted(rows as usize, "row has", "rows have")
+        );
+        Finding::new(Severity::Note, sentence)
+            .named("empty-rows")
+            .advised("queries that are padding see none; others should")
+            .evident("rows", rows as f64)
+    })
+}
+
+pub(super) fn verdict(heads: &[Head<'_>], findings: &[Finding]) -> Vec<String> {
+    let mean = heads.iter().map(|head| head.entropy).sum::<f64>() / heads.len().max(1) as f64;
+    let layers = heads.last().map_or(0, |head| head.layer + 1);
+    let low = heads.iter().min_by(|a, b| a.entropy.total_cmp(&b.entropy));
+    let narrowest = low.map_or_else(String::new, |head| {
+        format!("; the narrowest, {}, to {}", head.label(), percent(head.entropy))
+    });
+    vec![
+        format!(
+            "{} in {} spread over their keys to {} of what uniform weights would{narrowest}.",
+            counted(heads.len(), "head", "heads"),
+            counted(layers, "layer", "layers"),
+            percent(mean)
+        ),
+        crate::explain::acting(findings),
+    ]
+}
+
+pub(super) fn settings(layers: &[LayerInput<'_>]) -> Vec<(String, String)> {
+    let rows: u64 = layers.iter().map(|layer| layer.rows).sum();
+    let mut settings = vec![("rows of weights".to_owned(), format!("{rows}, of which none was stored"))];
+    if let Some(map) = layers.iter().find_map(|layer| layer.map) {
+        settings.push(("maps".to_owned(), format!("{} × {} cells", map.rows, map.cols)));
+    }
+    settings
+}

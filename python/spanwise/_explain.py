@@ -1,0 +1,327 @@
+"""From a table, or from queries, keys and values, to findings a person can act on."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _spanwise
+from ._arrays import matrix, vector
+from ._files import write_whole
+from ._kinds import kind_of
+from ._options import asked
+from ._progress import Progress
+from ._tables import Column, Missing, encode, table_columns
+from .errors import DtypeError, NumberError, ShapeError
+
+__all__ = ["Explanation", "Finding", "explain"]
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that follows from the data.
+
+    Attributes
+    ----------
+    name : str
+        What kind it is, such as ``"exact-dependency"``.
+    severity : {"serious", "caution", "note"}
+    statement : str
+        What was found, in a sentence.
+    evidence : dict of str to float
+        The numbers behind it.
+    certificate : str or None
+        How it was checked, and what the check left.
+    advice : str or None
+        What to do about it.
+    figure : str or None
+        The id of the figure that shows it.
+    """
+
+    name: str
+    severity: str
+    statement: str
+    evidence: dict[str, float]
+    certificate: str | None
+    advice: str | None
+    figure: str | None
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.statement}"
+
+
+class Explanation:
+    """What follows from data: findings, the figures behind them, tables, how it was computed.
+
+    Printed it is one screen of text; a notebook shows the page.
+
+    Attributes
+    ----------
+    verdict : tuple of str
+        The answer in two or three sentences.
+    findings : tuple of Finding
+        Most serious first.
+    """
+
+    __slots__ = ("_found", "findings", "verdict")
+
+    def __init__(self, found: _spanwise.Explanation) -> None:
+        self._found = found
+        self.verdict: tuple[str, ...] = tuple(found.verdict())
+        self.findings: tuple[Finding, ...] = tuple(
+            Finding(name, severity, statement, dict(evidence), certificate, advice, figure)
+            for name, severity, statement, advice, certificate, evidence, figure in found.findings()
+        )
+
+    def __repr__(self) -> str:
+        return self._found.text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        # A page of its own: its styles and script must not touch the notebook's.
+        page = base64.b64encode(self._found.html().encode()).decode()
+        return (
+            f'<iframe src="data:text/html;charset=utf-8;base64,{page}" title="Spanwise explains" '
+            'style="width:100%;height:900px;border:0"></iframe>'
+        )
+
+    def to_json(self) -> str:
+        """Everything as JSON; numbers read back to the same bits."""
+        return self._found.json()
+
+    @property
+    def json(self) -> Any:
+        """Everything as plain lists and dictionaries."""
+        return json.loads(self._found.json())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page, one HTML file complete in itself: whole, or not at all."""
+        write_whole(path, self._found.html())
+
+    def figures(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes each figure as an SVG file into a folder, made where it is not there, and says which were written."""
+        place = Path(folder)
+        place.mkdir(exist_ok=True)
+        written = []
+        for name, drawing in self._found.figures():
+            written.append(place / f"{name}.svg")
+            write_whole(written[-1], drawing)
+        return written
+
+
+def explain(
+    X: Any = None,
+    y: Any = None,
+    *,
+    q: Any = None,
+    k: Any = None,
+    v: Any = None,
+    weights: Any = None,
+    intercept: bool = True,
+    classes: bool | None = None,
+    missing: Missing = "error",
+    confidence: float = 0.95,
+    progress: bool | None = None,
+    **options: Any,
+) -> Explanation:
+    """Explains a table with a target, ``explain(X, y)``, or attention, ``explain(q=…, k=…, v=…)``.
+
+    Of a table: rank and conditioning, which columns depend on which and by what formula, how much of the target lies outside
+    the span and whether other features would reach it, rows that stand out, digits that can be trusted. Of attention:
+    where heads look, which are saturated, alike or at rest, and whether outputs lie in the hull of the values.
+
+    Parameters
+    ----------
+    X : array or table, (n, d)
+        NumPy arrays, pandas and polars frames, pyarrow tables. Columns of words become columns of 0 and 1 for each level
+        but the first.
+    y : array, (n,), or str
+        The target: numbers, words (classes), or the name of a column of ``X``.
+    q, k, v : array or tensor
+        As :func:`spanwise.attention` takes them.
+    weights : array, (n,), optional
+        One weight ≥ 0 per row.
+    intercept : bool
+    classes : bool, optional
+        Whether the target is classes and not numbers; so for words and booleans unless given.
+    missing : {"error", "drop", "mean"}
+        What becomes of missing values: refused, their rows left out, or the column's mean instead.
+    confidence : float
+        Of intervals.
+    progress : bool, optional
+        Whether to say on stderr what is being done; in notebooks and interactive terminals unless given.
+    **options
+        ``scale``, ``softcap``, ``bias``, ``mask``, ``causal``, ``window``, ``alibi``, ``lengths`` and ``sinks`` of attention.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np, spanwise
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 2))
+    >>> X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    >>> found = spanwise.explain(X, X @ [1.0, 2.0, 0.0] + rng.standard_normal(200))
+    >>> found.findings[0].name, found.findings[0].severity
+    ('exact-dependency', 'serious')
+    >>> print(found.findings[0].statement)
+    `x2` adds nothing: x2 = x0 + x1
+    """
+    given = [name for name, value in (("q", q), ("k", k), ("v", v)) if value is not None]
+    with Progress("explain", progress) as line:
+        if given:
+            if X is not None or y is not None or len(given) < 3:
+                raise NumberError("explain: expected `X` and `y`, or `q`, `k` and `v`")
+            return _attention(q, k, v, options, line)
+        if X is None or y is None:
+            raise NumberError("explain: expected `X` and `y`, or `q`, `k` and `v`")
+        if options:
+            raise NumberError(f"explain: `{next(iter(options))}` is for attention; expected `q`, `k` and `v` with it")
+        table = _Table(X, y, weights, classes, missing)
+        return table.explained(intercept, confidence, line)
+
+
+_OPTIONS = ("scale", "softcap", "bias", "mask", "causal", "window", "alibi", "lengths", "sinks")
+
+
+def _attention(q: Any, k: Any, v: Any, options: dict[str, Any], line: Progress) -> Explanation:
+    unknown = next((name for name in options if name not in _OPTIONS), None)
+    if unknown is not None:
+        raise NumberError(f"explain: there is no option `{unknown}`; expected any of {', '.join(_OPTIONS)}")
+    kind = kind_of(q)
+    arrays = kind.take("q", q), kind.take("k", k), kind.take("v", v)
+    given = asked(kind, arrays[0], **options)
+    return Explanation(_spanwise.explain_attention(*arrays, given, kind.bits, line.callback))
+
+
+class _Table:
+    """A table, its target and weights, as the library takes them."""
+
+    def __init__(self, X: Any, y: Any, weights: Any, classes: bool | None, missing: str) -> None:
+        columns = table_columns("explain", "X", X, words=False)
+        if columns is None:
+            found = matrix("explain", "X", X)
+            names = found.names or tuple(f"x{j}" for j in range(found.values.shape[1]))
+            numbers = (np.ascontiguousarray(column, dtype=np.float64) for column in found.values.T)
+            columns = [(name, column, None) for name, column in zip(names, numbers, strict=True)]
+        if isinstance(y, str):
+            self.target = y
+            chosen = [column for column in columns if column[0] == y]
+            if not chosen:
+                raise ShapeError(f"explain: `y` is {y!r}; expected a column of `X`, or the target itself")
+            outcome, columns = chosen[0], [column for column in columns if column[0] != y]
+        else:
+            self.target = str(getattr(y, "name", None) or "y")
+            outcome = _outcome(self.target, y)
+        self.rows_read = len(_held(outcome))
+        short = next((column for column in columns if len(_held(column)) != self.rows_read), None)
+        if short is not None:
+            raise ShapeError(
+                f"explain: `X` has {len(_held(short))} rows, `y` has {self.rows_read}; they must be equal"
+            )
+        self.columns, self.missing = columns, missing
+        self.numbers, self.labels = _told(outcome, classes)
+        self.weights = None if weights is None else vector("explain", "weights", weights)
+        if self.weights is not None and len(self.weights) != self.rows_read:
+            raise ShapeError(
+                f"explain: `weights` has length {len(self.weights)}, `y` has {self.rows_read}; they must be equal"
+            )
+
+    def _present(self) -> npt.NDArray[np.bool_] | None:
+        """Rows whose target is there, where others may be left out."""
+        if self.missing != "drop":
+            return None
+        if self.numbers is not None:
+            return np.isfinite(self.numbers)
+        assert self.labels is not None
+        return np.array([label is not None for label in self.labels])
+
+    def explained(self, intercept: bool, confidence: float, line: Progress) -> Explanation:
+        if not 0 < confidence < 1:
+            raise NumberError(f"explain: `confidence` is {confidence}; expected a number between 0 and 1")
+        rows = encode("explain", "X", self.columns, missing=self.missing, present=self._present())
+        if len(rows.kept) < 2:
+            raise ShapeError(f"explain: {len(rows.kept)} of {self.rows_read} rows are left; expected at least 2")
+        facts = {
+            "source": "table",
+            "target": self.target,
+            "names": list(rows.design.names),
+            "encodings": rows.design.encodings,
+            "intercept": bool(intercept),
+            "confidence": float(confidence),
+            "rows_read": self.rows_read,
+            "filled": rows.filled,
+            "index": rows.kept.tolist(),
+        }
+        weights = None if self.weights is None else np.ascontiguousarray(self.weights[rows.kept])
+        numbers = labels = None
+        if self.numbers is not None:
+            numbers = np.ascontiguousarray(self.numbers[rows.kept])
+        else:
+            assert self.labels is not None
+            labels = [self.labels[row] for row in rows.kept]
+            if None in labels:
+                row = int(rows.kept[labels.index(None)])
+                raise NumberError(f"explain: `y` holds nothing in row {row}; expected a class")
+        found = _spanwise.explain_table(rows.values, numbers, labels, weights, facts, line.callback)
+        return Explanation(found)
+
+
+def _held(column: Column) -> npt.NDArray[Any]:
+    _, numbers, words = column
+    if numbers is not None:
+        return numbers
+    assert words is not None
+    return words[0]
+
+
+def _outcome(name: str, y: Any) -> Column:
+    """The target as a column of numbers or words; True and False are words."""
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    elif hasattr(y, "__arrow_c_stream__"):
+        y = np.asarray(y.to_pylist()) if hasattr(y, "to_pylist") else np.asarray(y)
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ShapeError(f"explain: `y` has shape {tuple(values.shape)}; expected 1 dimensions")
+    if values.dtype.kind in "iuf":
+        return name, values.astype(np.float64), None
+    if values.dtype.kind not in "bOUT":
+        raise DtypeError(f"explain: `y` has dtype {values.dtype}; expected numbers or words")
+    texts = [None if value is None or value != value else str(value) for value in values.tolist()]
+    levels = list(dict.fromkeys(text for text in texts if text is not None))
+    places = {text: code for code, text in enumerate(levels)}
+    codes = [np.iinfo(np.uint32).max if text is None else places[text] for text in texts]
+    return name, None, (np.array(codes, dtype=np.uint32), levels)
+
+
+def _told(outcome: Column, classes: bool | None) -> tuple[F64 | None, list[str | None] | None]:
+    """The target as numbers, or as one word per row."""
+    _, numbers, words = outcome
+    if words is not None:
+        codes, levels = words
+        if classes is False:
+            raise DtypeError("explain: `y` holds words; expected numbers\nhint: `classes=True` explains classes")
+        return None, [levels[code] if code < len(levels) else None for code in codes.tolist()]
+    assert numbers is not None
+    if not classes:
+        return numbers, None
+    return None, [_label(value) for value in numbers.tolist()]
+
+
+def _label(value: float) -> str | None:
+    if value != value:
+        return None
+    return str(int(value)) if value.is_integer() else repr(value)

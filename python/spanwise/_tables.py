@@ -1,0 +1,147 @@
+"""Tables as the numbers of a model: columns of words become columns of 0 and 1, as the command makes them.
+
+A column of words with levels ``a, b, c`` gives columns ``name=b`` and ``name=c``; the first level is the reference that the
+others are compared with, and has none. Levels stand in the order of their first appearance, or in the order that a
+categorical column gives them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _spanwise
+from ._arrays import Names, Real, matrix
+from .errors import DtypeError, ShapeError
+
+Missing = Literal["error", "drop", "mean"]
+# Name; numbers, or codes and levels of words.
+Column = tuple[str, npt.NDArray[np.float64] | None, tuple[npt.NDArray[np.uint32], list[str]] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How the columns of a table became the columns of a model.
+
+    Attributes
+    ----------
+    fields : tuple of (str, tuple of str or None)
+        The table's columns, and the levels of those that hold words; the first level is the reference.
+    names : tuple of str
+        The model's columns.
+    """
+
+    fields: tuple[tuple[str, tuple[str, ...] | None], ...]
+    names: tuple[str, ...]
+
+    @property
+    def encodings(self) -> list[tuple[str, list[str]]]:
+        """The columns of words, with their levels."""
+        return [(name, list(levels)) for name, levels in self.fields if levels is not None]
+
+
+class Features(NamedTuple):
+    """A model's columns (n, d), their names where there are some, and how words became numbers where there were any."""
+
+    values: Real
+    names: Names
+    design: Design | None
+
+
+class Rows(NamedTuple):
+    """The rows of a table that are used, all as numbers, with which they are and how many values took the mean."""
+
+    values: npt.NDArray[np.float64]
+    kept: npt.NDArray[np.intp]
+    filled: int
+    design: Design
+
+
+def features(operation: str, argument: str, x: Any, design: Design | None = None) -> Features:
+    """A matrix or a table as the columns of a model; of the model that has ``design``, where there is one."""
+    columns = table_columns(operation, argument, x, words=True)
+    if columns is None or (design is None and all(words is None for _, _, words in columns)):
+        values, names = matrix(operation, argument, x) if columns is None else _stacked(columns)
+        return Features(values, names, None)
+    found = encode(operation, argument, columns, design=design)
+    return Features(found.values, found.design.names, found.design)
+
+
+def encode(
+    operation: str,
+    argument: str,
+    columns: list[Column],
+    *,
+    design: Design | None = None,
+    missing: str = "error",
+    present: npt.NDArray[np.bool_] | None = None,
+) -> Rows:
+    """Columns as numbers, with a rule for values that are missing."""
+    fields = None if design is None else [(name, None if of is None else list(of)) for name, of in design.fields]
+    x, kept, filled, names, known = _spanwise.encode(columns, fields, missing, present, operation, argument)
+    of = tuple((name, None if levels is None else tuple(levels)) for name, levels in known)
+    return Rows(x, np.asarray(kept, dtype=np.intp), filled, Design(of, tuple(names)))
+
+
+def table_columns(operation: str, argument: str, x: Any, *, words: bool) -> list[Column] | None:
+    """The columns of a table; None where ``x`` is not one, or where ``words`` is asked for and numbers are all it has."""
+    if isinstance(x, np.ndarray):
+        return None
+    if hasattr(x, "iloc") and hasattr(x, "columns"):
+        if words and all(getattr(dtype, "kind", "O") in "iufb" for dtype in x.dtypes):
+            return None
+        return [_pandas_column(operation, argument, str(name), x[name]) for name in x.columns]
+    if hasattr(x, "__arrow_c_stream__") and not hasattr(x, "to_frame"):
+        return _spanwise.columns_of_stream(x.__arrow_c_stream__(), operation, argument)
+    return None
+
+
+def _pandas_column(operation: str, argument: str, name: str, column: Any) -> Column:
+    if getattr(column, "ndim", 1) != 1:
+        raise ShapeError(f"{operation}: `{argument}` has more than one column {name!r}; expected different names")
+    dtype = column.dtype
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iufb":
+        return name, column.to_numpy(dtype=np.float64, na_value=np.nan), None
+    if hasattr(column, "cat") or kind in "OTU" or str(dtype) in ("str", "string"):
+        return name, None, _words(operation, argument, name, column)
+    raise DtypeError(
+        f"{operation}: `{argument}` has column {name!r} of type {dtype}; expected numbers or words\n"
+        "hint: leave the column out, or make it numbers first"
+    )
+
+
+def _words(
+    operation: str, argument: str, name: str, column: Any
+) -> tuple[npt.NDArray[np.uint32], list[str]]:
+    """Codes and levels; what is missing has the largest code."""
+    if hasattr(column, "cat"):
+        codes, found = column.cat.codes.to_numpy(), list(column.cat.categories)
+    else:
+        codes, uniques = column.factorize()
+        found = list(uniques)
+        other = next((value for value in found if not isinstance(value, str)), None)
+        if other is not None:
+            raise DtypeError(
+                f"{operation}: `{argument}` has column {name!r} with {other!r} in it; expected numbers alone or words alone"
+            )
+    codes = np.asarray(codes, dtype=np.int64)
+    return np.where(codes < 0, np.iinfo(np.uint32).max, codes).astype(np.uint32), [str(value) for value in found]
+
+
+def _stacked(columns: list[Column]) -> tuple[Real, Names]:
+    """Columns of numbers side by side."""
+    numbers = [values for _, values, _ in columns if values is not None]
+    rows = len(numbers[0]) if numbers else 0
+    stacked = np.empty((rows, len(numbers)), order="F")
+    for j, values in enumerate(numbers):
+        stacked[:, j] = values
+    return stacked, tuple(name for name, _, _ in columns)
+
+
+def predicted(operation: str, x: Any, design: Design | None) -> Real:
+    """Rows to predict, as the columns that the model was fitted with."""
+    return features(operation, "X", x, design).values

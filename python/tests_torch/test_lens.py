@@ -1,0 +1,156 @@
+"""The lens on models of `transformers`, beside the weights that eager attention stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from models import MODELS, words
+
+import spanwise
+import spanwise.transformers
+
+spanwise.transformers.register()
+# What each model calls the weights of its layers, in the order of its modules.
+WEIGHTS = {
+    "bert": ["attentions"],
+    "gpt2": ["attentions"],
+    "llama": ["attentions"],
+    "gemma2": ["attentions"],
+    "mistral": ["attentions"],
+    "gpt_oss": ["attentions"],
+    "vit": ["attentions"],
+    "t5": ["encoder_attentions", "decoder_attentions", "cross_attentions"],
+    "whisper": ["encoder_attentions", "decoder_attentions", "cross_attentions"],
+    "clip": ["text_model_output", "vision_model_output"],
+}
+
+
+def _weights(name: str, output: Any) -> dict[str, list[np.ndarray]]:
+    """Weights (B, H, N, M) of the layers by where they belong: a stack of layers, and self- or cross-attention."""
+    found = {}
+    for key in WEIGHTS[name]:
+        part = getattr(output, key)
+        found[key] = [one.double().numpy() for one in (part.attentions if name == "clip" else part)]
+    return found
+
+
+def _place(name: str, layer: str) -> str:
+    """Which of the model's lists of weights a layer's name belongs to."""
+    if name == "clip":
+        return "text_model_output" if layer.startswith("text") else "vision_model_output"
+    if len(WEIGHTS[name]) == 1:
+        return "attentions"
+    if "EncDecAttention" in layer or "encoder_attn" in layer:
+        return "cross_attentions"
+    return "encoder_attentions" if ".encoder." in f".{layer}" else "decoder_attentions"
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize("implementation", ["sdpa", "eager"])
+def test_statistics_are_those_of_the_weights_that_eager_attention_stores(
+    name: str, padded: bool, implementation: str
+) -> None:
+    if padded and (not MODELS[name].padding or implementation == "sdpa"):
+        pytest.skip("once is enough")
+    if implementation == "sdpa" and name in ("gemma2", "gpt_oss"):
+        pytest.skip("has soft caps or sinks, which SDPA does not know")
+    inputs = words(True) if padded and name not in ("t5", "clip") else MODELS[name].inputs(padded)
+    model = MODELS[name].fresh(implementation)
+    with torch.no_grad():
+        plain = getattr(model(**inputs), MODELS[name].result)
+        with spanwise.lens(model, cells=5) as lens:
+            seen = getattr(model(**inputs), MODELS[name].result)
+        assert torch.equal(getattr(model(**inputs), MODELS[name].result), plain)
+        eager = MODELS[name].fresh("eager")(**inputs, output_attentions=True)
+    if not padded:
+        torch.testing.assert_close(seen, plain, atol=1e-4, rtol=0)
+    stored = _weights(name, eager)
+    assert len(lens.layers) == sum(len(layers) for layers in stored.values())
+    table = lens.table()
+    for at, layer in enumerate(lens.layers):
+        weights = stored[_place(name, layer)].pop(0)
+        rows = table[table["layer"] == layer]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = -np.where(weights > 0, weights * np.log(weights), 0).sum(-1)
+        np.testing.assert_allclose(rows["entropy"], entropy.mean((0, 2)), atol=1e-4)
+        np.testing.assert_allclose(rows["max"], weights.max(-1).mean((0, 2)), atol=1e-4)
+        np.testing.assert_allclose(lens.received(at), weights.sum((0, 2)), atol=1e-3)
+        np.testing.assert_allclose(rows["sink_mass"], 1 - weights.sum(-1).mean((0, 2)), atol=1e-4)
+        seen_keys = (weights > 0).sum(-1)
+        share = np.where(seen_keys > 1, entropy / np.log(np.maximum(seen_keys, 2)), np.nan)
+        np.testing.assert_allclose(rows["entropy_share"], np.nanmean(share, axis=(0, 2)), atol=1e-4)
+        if name == "gpt_oss":
+            assert rows["sink_mass"].min() > 0.01
+        head = weights.shape[1] - 1
+        pooled = lens.map(layer, head)
+        assert pooled.max.max() == pytest.approx(weights[:, head].max(), abs=1e-4)
+        assert lens.map(at, head, batch=1).max.max() == pytest.approx(weights[1, head].max(), abs=1e-4)
+    assert all(not layers for layers in stored.values())
+
+
+def test_the_implementation_is_restored_also_after_an_error() -> None:
+    for name in ("t5", "clip"):
+        model = MODELS[name].fresh("sdpa")
+        kinds = [config._attn_implementation for config in spanwise.transformers.configs_of(model)]
+        with pytest.raises(RuntimeError), spanwise.lens(model):
+            assert {config._attn_implementation for config in spanwise.transformers.configs_of(model)} == {"spanwise"}
+            raise RuntimeError
+        assert [config._attn_implementation for config in spanwise.transformers.configs_of(model)] == kinds
+        assert not spanwise.transformers.watchers
+
+
+def test_calls_add_up() -> None:
+    model, inputs = MODELS["llama"].fresh("sdpa"), words(False)
+    with torch.no_grad(), spanwise.lens(model) as once:
+        model(**inputs)
+    with torch.no_grad(), spanwise.lens(model) as twice:
+        model(**inputs)
+        model(**inputs)
+    assert (twice.table()["rows"] == 2 * once.table()["rows"]).all()
+    np.testing.assert_allclose(twice.table()["entropy"], once.table()["entropy"])
+    with torch.no_grad(), spanwise.lens(model) as steps:
+        model.generate(**inputs, max_new_tokens=5, do_sample=False)
+    assert steps.received(0).shape[1] == inputs["input_ids"].shape[1] + 4
+
+
+def test_a_lens_leaves_gradients_as_they_are() -> None:
+    found = []
+    for looks in (False, True):
+        model = MODELS["llama"].fresh("spanwise")
+        if looks:
+            with spanwise.lens(model) as lens:
+                model(**words(False)).logits.square().mean().backward()
+            assert len(lens.layers) == 3
+        else:
+            model(**words(False)).logits.square().mean().backward()
+        found.append(model.model.layers[0].self_attn.q_proj.weight.grad)
+    torch.testing.assert_close(*found)
+
+
+def test_other_models_are_not_looked_at() -> None:
+    model, other = MODELS["llama"].fresh("sdpa"), MODELS["gpt2"].fresh("spanwise")
+    with torch.no_grad(), spanwise.lens(model) as lens:
+        other(**words(False))
+    assert lens.layers == []
+    with pytest.raises(spanwise.errors.NumberError, match="no attention layer was called"):
+        lens.report("never.html")
+
+
+def test_the_report_is_one_page_with_every_layer(tmp_path: Path) -> None:
+    model = MODELS["gemma2"].fresh("eager")
+    with torch.no_grad(), spanwise.lens(model) as lens:
+        model(**words(False))
+    lens.report(tmp_path / "lens.html")
+    page = (tmp_path / "lens.html").read_text()
+    assert page.startswith("<!doctype html>") and "https:" not in page
+    assert "Where 12 heads of 3 attention layers look" in page
+    for layer in lens.layers:
+        assert layer in page
+    found = lens.explain()
+    assert found.json["subject"]["layers"] == 3
+    assert [figure["id"] for figure in found.json["figures"]] == ["entropy", "heads", "received", "map"]
