@@ -18,7 +18,6 @@ from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import _spanwise
-from ._arrays import tensor_as_array
 from ._kinds import kind_of
 from ._options import asked
 
@@ -43,12 +42,15 @@ class Call(NamedTuple):
         if self.dropout_p:
             given["dropout"] = (float(self.dropout_p), self.seed)
         if attn_mask is not None:
-            given["mask" if attn_mask.dtype == torch.bool else "bias"] = _array("attn_mask", attn_mask)
+            given["mask" if attn_mask.dtype == torch.bool else "bias"] = _array(attn_mask)
         return given or None
 
 
-def _array(argument: str, x: Tensor) -> Any:
-    return tensor_as_array("attention", argument, x, bits=True)
+def _array(x: Tensor) -> Any:
+    """The memory of a tensor on the CPU; NumPy has no bfloat16, so that is lent as words of 16 bits."""
+    if x.requires_grad:
+        x = x.detach()
+    return (x.view(torch.int16) if x.dtype is torch.bfloat16 else x).numpy()
 
 
 def _tensor(array: Any, like: Tensor) -> Tensor:
@@ -61,7 +63,7 @@ def run(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, call: Call, wants_lse: bool
 ) -> tuple[Tensor, Any]:
     """The output, (…, L, Ev), and where wanted the log-sum-exps, (…, L), as an array."""
-    arrays = _array("query", query), _array("key", key), _array("value", value)
+    arrays = _array(query), _array(key), _array(value)
     wanted = {"lse": True} if wants_lse else None
     values, told = _spanwise.attention(*arrays, call.asked(attn_mask), wanted, query.dtype is torch.bfloat16)
     return _tensor(values, query), told["lse"] if told else None
@@ -77,8 +79,8 @@ def slopes(
     """The gradients of query, key, value and where wanted the mask, from what ``run`` found."""
     query, key, value, attn_mask = tensors
     out, lse = found
-    upstream = _array("out", out), lse.reshape(-1), _array("grad", grad)
-    arrays = _array("query", query), _array("key", key), _array("value", value)
+    upstream = _array(out), lse.reshape(-1), _array(grad)
+    arrays = _array(query), _array(key), _array(value)
     bits = query.dtype is torch.bfloat16
     given, bias, _ = _spanwise.attention_backward(*arrays, upstream, call.asked(attn_mask), wants_mask, bits)
     dq, dk, dv = (_tensor(array, query) for array in given)

@@ -192,6 +192,8 @@ def _aligned(
     lead: tuple[int, ...],
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
     """Views with equal leading dimensions, at most two of them."""
+    if len(lead) == 2 and query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:  # by far the most calls
+        return query, key, value, attn_mask
     # A key head that serves several query heads is not repeated.
     grouped = min(key.dim(), value.dim()) > 2 and key.shape[-3] == value.shape[-3]
     key_lead = (*lead[:-1], key.shape[-3]) if grouped else lead

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spanwise
-from spanwise import errors
+from spanwise import _spanwise, errors
 
 RNG = np.random.default_rng(7)
 
@@ -148,6 +148,31 @@ def test_booleans_of_other_bytes_are_booleans():
     odd = np.array([0, 1, 2, 255, 1, 0, 4], np.uint8).view(bool)
     expected = spanwise.attention(q, k, v, mask=np.array([0, 1, 1, 1, 1, 0, 1], bool))
     np.testing.assert_array_equal(spanwise.attention(q, k, v, mask=odd), expected)
+
+
+def test_gradients_are_the_slopes_of_the_output():
+    q, k, v = problem()
+    bias, sinks = RNG.standard_normal((4, 1, 7)), RNG.standard_normal(4)
+    grad = RNG.standard_normal((2, 4, 5, 6))
+    options = {"softcap": 2.0, "causal": "bottom-right", "dropout": (0.3, 5)}
+
+    def loss(q, k, v, bias, sinks):
+        out, told = _spanwise.attention(q, k, v, {**options, "bias": bias, "sinks": list(sinks)}, {"lse": True})
+        return (out * grad).sum(), out, told["lse"].ravel()
+
+    _, out, lse = loss(q, k, v, bias, sinks)
+    given = {**options, "bias": bias, "sinks": list(sinks)}
+    (dq, dk, dv), dbias, dsinks = _spanwise.attention_backward(q, k, v, (out, lse, grad), given, True)
+    arguments = q, k, v, bias, sinks
+    for at, slope in enumerate((dq, dk, dv, dbias, dsinks)):
+        assert slope.shape == arguments[at].shape
+        step = RNG.standard_normal(slope.shape)
+        ends = [loss(*(x + sign * 1e-6 * step if i == at else x for i, x in enumerate(arguments)))[0] for sign in (1, -1)]
+        np.testing.assert_allclose((ends[0] - ends[1]) / 2e-6, (slope * step).sum(), rtol=1e-6, atol=1e-7)
+    with pytest.raises(errors.ShapeError, match="`grad` has shape"):
+        _spanwise.attention_backward(q, k, v, (out, lse, grad[:, :1]), given)
+    with pytest.raises(errors.ShapeError, match="`lse` has 39 entries"):
+        _spanwise.attention_backward(q, k, v, (out, lse[1:], grad), given)
 
 
 def test_rectangles_of_the_weights_are_exact():
