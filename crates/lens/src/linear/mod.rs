@@ -33,17 +33,21 @@ pub(crate) fn short(value: f64) -> String {
         _ if value.is_nan() => "NaN".to_owned(),
         _ if value.is_infinite() => if value > 0.0 { "∞" } else { "-∞" }.to_owned(),
         0.0 => "0".to_owned(),
-        _ if (1e-3..1e4).contains(&size) => {
+        _ if (1e-3..1e6).contains(&size) => {
             let decimals = 2 - size.log10().floor().min(2.0) as i32;
-            let text = format!("{value:.0$}", decimals.max(0) as usize);
-            if text.contains('.') {
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            } else {
-                text
-            }
+            trimmed(&format!("{value:.0$}", decimals.max(0) as usize)).to_owned()
         }
-        _ => format!("{value:.1e}"),
+        _ => {
+            let text = format!("{value:.2e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{power}", trimmed(digits))
+        }
     }
+}
+
+/// Without zeros after the last digit that says something.
+fn trimmed(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
 /// A share as a percentage of three digits, or as many as tell it from all.
