@@ -36,7 +36,9 @@ mod share;
 pub use backward::{Gradients, GradientsMut, Upstream, backward, backward_into};
 pub use cache::{Cache, CacheSizes};
 pub use error::AttentionError;
-pub use forward::{Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, weights};
+pub use forward::{
+    Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, forward_told, weights,
+};
 pub use mask::{Alignment, Blocks, Causal, Window};
 pub use packed::{Offsets, Packed, PackedForward, PackedGradients, backward_packed, forward_packed};
 pub use problem::{Dropout, Options, Problem, Sizes};

@@ -37,11 +37,9 @@ pub(crate) fn short(value: f64) -> String {
             let decimals = 2 - size.log10().floor().min(2.0) as i32;
             trimmed(&format!("{value:.0$}", decimals.max(0) as usize)).to_owned()
         }
-        _ => {
-            let text = format!("{value:.2e}");
-            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-            format!("{}e{power}", trimmed(digits))
-        }
+        // Of what is tiny, mostly what rounding left, two digits say enough.
+        _ if size < 1.0 => format!("{value:.1e}"),
+        _ => format!("{value:.2e}"),
     }
 }
 
@@ -72,7 +70,8 @@ mod tests {
             (0.012_34, "0.0123"),
             (1.0, "1"),
             (123.456, "123"),
-            (4.859e4, "4.9e4"),
+            (4.859e4, "48590"),
+            (4.859e9, "4.86e9"),
             (1e-9, "1.0e-9"),
         ] {
             assert_eq!(short(value), text);
