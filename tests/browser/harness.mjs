@@ -1,12 +1,8 @@
-// One browser for all tests, without network, and the pages they open from disk.
-import { chromium } from "playwright-core";
-import { existsSync } from "node:fs";
+// One browser for all tests, without network, and the pages they open from disk. `cargo xtask browser` says where things are.
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const places = [process.env.SPANWISE_BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const browserPath = places.find((path) => path && existsSync(path));
-if (!browserPath) throw new Error("browser tests: no chromium found; set SPANWISE_BROWSER to one");
+const { chromium } = await import(pathToFileURL(process.env.SPANWISE_PLAYWRIGHT).href);
 
 export const directory = resolve(process.env.SPANWISE_PAGES ?? "pages");
 export const screens = {
@@ -17,7 +13,7 @@ export const screens = {
 let browser;
 export const start = async () => {
   const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-  browser = await chromium.launch({ executablePath: browserPath, args });
+  browser = await chromium.launch({ executablePath: process.env.SPANWISE_BROWSER, args });
 };
 export const stop = () => browser.close();
 
@@ -25,7 +21,7 @@ export const stop = () => browser.close();
 export async function open(name, { screen = "desktop", scheme = "light", hash = "" } = {}) {
   const context = await browser.newContext({ viewport: screens[screen], colorScheme: scheme, acceptDownloads: true });
   // A busy machine is slow, and that is not a failure.
-  context.setDefaultTimeout(300_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const [requests, complaints] = [[], []];
   page.on("request", (request) => { if (/^(https?|wss?):/.test(request.url())) requests.push(request.url()); });

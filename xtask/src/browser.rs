@@ -1,7 +1,8 @@
 //! The page in a browser: writes pages, installs what the tests need, and runs them.
 
+use crate::environment::Environment;
 use crate::{ROOT, cargo, run};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
@@ -16,31 +17,39 @@ const BROWSERS: [&str; 4] = [
 pub(crate) fn test() -> Result<()> {
     let pages = format!("{ROOT}/target/pages");
     cargo(&["run", "--quiet", "-p", "spanwise-report", "--example", "specimens", "--", &pages])?;
-    let tests = format!("{ROOT}/tests/browser");
-    let browser = browser()?;
-    let install = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
-    run(Command::new("npm").args(install).current_dir(&tests)).context("browser tests need node and npm")?;
-    run(Command::new("node")
-        .args(["--test", "--test-reporter=spec"])
-        .current_dir(&tests)
+    // Playwright's wheel holds its JavaScript and a node to run it: neither node nor npm need be there.
+    let environment = Environment::with("venv-browser", &["tests/browser/requirements.txt"])?;
+    let driver = environment.package("playwright")?.join("driver");
+    let node = driver.join("node");
+    let mut tests = Command::new(&node);
+    if let Some(browser) = present().or_else(from_the_system) {
+        tests.env("SPANWISE_BROWSER", browser);
+    } else {
+        run(Command::new(&node).arg(driver.join("package/cli.js")).args(["install", "chromium"]))
+            .context("browser tests: no Chromium; install one, or name it in SPANWISE_BROWSER")?;
+    }
+    run(tests
+        .args(["--test", "--test-reporter=spec", "tests/browser/page.test.mjs"])
+        .current_dir(ROOT)
         .env("SPANWISE_PAGES", &pages)
-        .env("SPANWISE_BROWSER", browser))
+        .env("SPANWISE_PLAYWRIGHT", driver.join("package/index.mjs"))
+        .env("SPANWISE_AXE", environment.package("axe_playwright_python")?.join("axe.min.js")))
 }
 
-/// A Chromium: the one that is named, one that is there, or the system's, installed.
-fn browser() -> Result<String> {
-    if let Ok(named) = std::env::var("SPANWISE_BROWSER") {
-        return Ok(named);
+/// The Chromium that is named, or one that is there.
+fn present() -> Option<String> {
+    let named = std::env::var("SPANWISE_BROWSER").ok();
+    named.or_else(|| BROWSERS.into_iter().find(|path| Path::new(path).exists()).map(str::to_owned))
+}
+
+/// The system's Chromium, installed, where the system has one to install and lets us.
+fn from_the_system() -> Option<String> {
+    let apt = |args: &[&str]| run(Command::new("apt-get").args(args));
+    if !Path::new("/usr/bin/apt-get").exists() {
+        return None;
     }
-    let present = || BROWSERS.into_iter().find(|path| Path::new(path).exists()).map(str::to_owned);
-    if let Some(browser) = present() {
-        return Ok(browser);
-    }
-    if Path::new("/usr/bin/apt-get").exists() {
-        run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "chromium"]))?;
-    }
-    match present() {
-        Some(browser) => Ok(browser),
-        None => bail!("browser tests: no Chromium found\nhint: install one, or name it in SPANWISE_BROWSER"),
-    }
+    // Lists of packages may be old or not there; if they cannot be had, installing says why.
+    let _ = apt(&["update", "--quiet"]);
+    apt(&["install", "--yes", "--quiet", "--no-install-recommends", "chromium"]).ok()?;
+    present()
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask …`: what contributors and CI run. Each task sets up what it needs.
 
 mod browser;
+mod environment;
 mod python;
 
 use anyhow::{Context, Result, bail};
@@ -13,11 +14,11 @@ const HELP: &str = "\
 cargo xtask TASK
 
 Tasks:
-  test    every test: unit, integration and documentation tests of all crates, the README's snippets, and the
-          Python package, built into a virtual environment under target/
+  test    every test: unit, integration and documentation tests of all crates, the README's snippets, the Python
+          package, built into a virtual environment under target/, and the page in a browser
   python  the Python package alone
   torch   the Python package beside PyTorch, which is installed for it
-  browser the page in a browser; on its own, since saving figures there does not end yet
+  browser the page in a browser alone; Chromium is installed where there is none
   lint    formatting, clippy without warnings, documentation without warnings";
 
 fn main() -> ExitCode {
@@ -53,7 +54,8 @@ fn main() -> ExitCode {
 
 fn test() -> Result<()> {
     cargo(&["test", "--workspace", "--quiet"])?;
-    python::test()
+    python::test()?;
+    browser::test()
 }
 
 fn lint() -> Result<()> {

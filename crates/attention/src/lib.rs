@@ -37,7 +37,8 @@ pub use backward::{Gradients, GradientsMut, Upstream, backward, backward_into};
 pub use cache::{Cache, CacheSizes};
 pub use error::AttentionError;
 pub use forward::{
-    Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, scores, weights,
+    Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, forward_told, scores,
+    weights,
 };
 pub use mask::{Alignment, Blocks, Causal, Window};
 pub use packed::{Offsets, Packed, PackedForward, PackedGradients, backward_packed, forward_packed};

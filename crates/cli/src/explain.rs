@@ -50,17 +50,34 @@ impl Stages {
         if quiet {
             return Stages(ProgressBar::hidden());
         }
-        let bar = ProgressBar::new_spinner();
-        let bar = match ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        };
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Stages(bar)
+        let stages = Stages(ProgressBar::new(Self::WHOLE));
+        stages.styled("{spinner} {msg} {elapsed}");
+        stages.0.enable_steady_tick(Duration::from_millis(120));
+        stages
+    }
+
+    /// Steps of the bar.
+    const WHOLE: u64 = 1000;
+
+    fn styled(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.0.set_style(style);
+        }
     }
 
     fn say(&self, stage: &'static str) {
+        // Attention alone tells how far it is.
+        if stage == "attention" {
+            self.styled("{msg} {bar:40} {percent} %, {elapsed}, {eta} left");
+        } else {
+            self.styled("{spinner} {msg} {elapsed}");
+        }
         self.0.set_message(stage);
+    }
+
+    /// How much of the stage is done, from 0 to 1.
+    fn advance(&self, share: f64) {
+        self.0.set_position((share * Self::WHOLE as f64) as u64);
     }
 
     fn done(&self) {

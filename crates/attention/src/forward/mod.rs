@@ -50,6 +50,18 @@ pub fn forward<T: Storage>(problem: &Problem<'_, T>, request: &Request) -> Forwa
     forward_on(Isa::detected(), problem, request)
 }
 
+/// [`forward`] that tells how far it is: `told` is called, by whichever thread, with a number of query rows just done; all
+/// heads together have `B·H·N`.
+pub fn forward_told<T: Storage>(
+    problem: &Problem<'_, T>,
+    request: &Request,
+    told: &(dyn Fn(usize) + Sync),
+) -> Forward<T> {
+    let mut values = vec![T::default(); output_len(problem)];
+    let statistics = run::run(Isa::detected(), problem, request, &mut values, told);
+    Forward { values, statistics }
+}
+
 /// [`forward`] into memory the caller has: `out` is `(B, H, N, E)`, row-major.
 ///
 /// ```
@@ -74,13 +86,13 @@ pub fn forward_into<T: Storage>(
     if out.len() != expected {
         return Err(AttentionError::OutputLength { found: out.len(), expected });
     }
-    Ok(run::run(Isa::detected(), problem, request, out))
+    Ok(run::run(Isa::detected(), problem, request, out, &|_| ()))
 }
 
 /// [`forward`] with the instructions of `isa`.
 pub(crate) fn forward_on<T: Storage>(isa: Isa, problem: &Problem<'_, T>, request: &Request) -> Forward<T> {
     let mut values = vec![T::default(); output_len(problem)];
-    let statistics = run::run(isa, problem, request, &mut values);
+    let statistics = run::run(isa, problem, request, &mut values, &|_| ());
     Forward { values, statistics }
 }
 

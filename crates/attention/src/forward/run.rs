@@ -35,6 +35,8 @@ struct Job<'p, 'a, T> {
     /// Weights to find per row: at least one where the largest is asked for.
     k: usize,
     map: Option<MapSize>,
+    /// Hears of rows that are done.
+    told: &'p (dyn Fn(usize) + Sync),
 }
 
 /// Attention into `out`, which has the right length.
@@ -43,13 +45,14 @@ pub(super) fn run<T: Storage>(
     problem: &Problem<'_, T>,
     request: &Request,
     out: &mut [T],
+    told: &(dyn Fn(usize) + Sync),
 ) -> Statistics {
     let Sizes { b, h, n, m, d, e, .. } = problem.sizes;
     let map = request
         .map
         .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
     let k = request.top_k.max(usize::from(request.largest)).min(m);
-    let job = Job { isa, problem, request: *request, k, map };
+    let job = Job { isa, problem, request: *request, k, map, told };
     let cut = Cut {
         whole_rows: request.needs_weights(),
         summed: request.received || map.is_some(),
@@ -65,6 +68,7 @@ pub(super) fn run<T: Storage>(
     let shared = rows.saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
     if decode::suits(&problem.sizes) && !request.needs_weights() {
         decode::run(isa, problem, out, &mut lse, shared);
+        told(rows);
         let empty_rows = lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count();
         return Statistics { empty_rows, lse: request.lse.then_some(lse), ..Statistics::default() };
     }
@@ -157,6 +161,7 @@ impl<T: Storage> Job<'_, '_, T> {
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
             let kernel = attention::Forward { block, scratch: &mut *scratch, out, lse, wanted };
             T::Real::dispatch(self.isa, kernel);
+            (self.told)(rows.len());
         }
         partial
     }

@@ -6,7 +6,7 @@ use crate::attend::options::{Given, Settings};
 use crate::source::Sources;
 use anyhow::Context;
 use spanwise::attend::Options;
-use spanwise::explain::{AttentionInput, Explanation, explain_attention};
+use spanwise::explain::{AttentionInput, Explanation, explain_attention_told};
 use spanwise::{View, bf16, f16};
 use spanwise_io::{Kind, Scalar, Tensor};
 use std::path::Path;
@@ -85,7 +85,8 @@ impl Task<'_> {
         let command = command_line();
         let stages = Stages::new(self.quiet);
         let input = AttentionInput { source: self.source, q, k, v, options, command: &command };
-        let explanation = explain_attention(&input, &mut |stage| stages.say(stage));
+        let explanation =
+            explain_attention_told(&input, &mut |stage| stages.say(stage), &|share| stages.advance(share));
         stages.done();
         Ok(explanation?)
     }

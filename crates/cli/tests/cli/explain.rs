@@ -55,9 +55,43 @@ fn longley_is_explained_with_the_certified_coefficients_and_its_near_dependencie
     assert!(near["sentence"].as_str().unwrap().contains("`GNP` ≈"), "{near}");
     // The scaled condition number of this table is 43275.
     let verdict = found["verdict"].to_string();
-    assert!(verdict.contains("4.3e4") && verdict.contains("99.5 %"), "{verdict}");
+    assert!(verdict.contains("43275") && verdict.contains("99.5 %"), "{verdict}");
     let settings = found["computation"]["settings"].to_string();
-    assert!(settings.contains("4.9e9 as it is, 4.3e4 scaled"), "{settings}");
+    assert!(settings.contains("4.86e9 as it is, 43275 scaled"), "{settings}");
+}
+
+#[test]
+fn the_first_command_of_the_readme_writes_one_small_page_that_asks_for_nothing() {
+    let away = tempfile::tempdir().unwrap();
+    let page = away.path().join("longley.html");
+    spanwise(&["explain", &longley(), "--target", "TOTEMP", "--html", text(&page)]).ended_with(0);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.len() < 1_500_000, "{} bytes", html.len());
+    for outside in ["http://", "https://", "src=\"//", "@import", "url("] {
+        let found = html.replace("http://www.w3.org/2000/svg", "");
+        assert!(!found.contains(outside), "{outside}");
+    }
+    for part in ["<code>GNP</code> ≈", "9 certain digits", "43275", "undetermined-coefficients"] {
+        assert!(html.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn the_page_names_the_terms_that_reach_what_columns_do_not() {
+    let away = tempfile::tempdir().unwrap();
+    for (name, target, term) in [("quadratic", "yield", "dose²"), ("interaction", "growth", "water·light")]
+    {
+        let run = |args: &[&str]| {
+            finish(command().current_dir(away.path()).args(args).stdin(Stdio::null()), b"").ended_with(0)
+        };
+        run(&["sample", name]);
+        let file = format!("{name}.csv");
+        run(&["explain", &file, "--target", target, "--html", "page.html", "--figures", "pictures"]);
+        let html = std::fs::read_to_string(away.path().join("page.html")).unwrap();
+        assert!(html.contains(&format!("<code>{term}</code> reaches")), "{name}");
+        let picture = std::fs::read_to_string(away.path().join("pictures/reach.svg")).unwrap();
+        assert!(picture.contains(term), "{name}");
+    }
 }
 
 #[test]

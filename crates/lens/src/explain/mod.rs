@@ -13,7 +13,7 @@ pub mod specimen;
 mod table;
 
 pub use crate::finding::{Evidence, Finding, Severity};
-pub use attention::{AttentionInput, explain_attention};
+pub use attention::{AttentionInput, explain_attention, explain_attention_told};
 pub use columns::{TableInput, Values, explain_table};
 pub use figure::{
     CoefficientRow, Coefficients, Dependencies, Entropy, Figure, FigureKind, Formula, HeadMap, Heads, Hull,

@@ -33,17 +33,19 @@ pub(crate) fn short(value: f64) -> String {
         _ if value.is_nan() => "NaN".to_owned(),
         _ if value.is_infinite() => if value > 0.0 { "∞" } else { "-∞" }.to_owned(),
         0.0 => "0".to_owned(),
-        _ if (1e-3..1e4).contains(&size) => {
+        _ if (1e-3..1e6).contains(&size) => {
             let decimals = 2 - size.log10().floor().min(2.0) as i32;
-            let text = format!("{value:.0$}", decimals.max(0) as usize);
-            if text.contains('.') {
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            } else {
-                text
-            }
+            trimmed(&format!("{value:.0$}", decimals.max(0) as usize)).to_owned()
         }
-        _ => format!("{value:.1e}"),
+        // Of what is tiny, mostly what rounding left, two digits say enough.
+        _ if size < 1.0 => format!("{value:.1e}"),
+        _ => format!("{value:.2e}"),
     }
+}
+
+/// Without zeros after the last digit that says something.
+fn trimmed(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
 /// A share as a percentage of three digits, or as many as tell it from all.
@@ -68,7 +70,8 @@ mod tests {
             (0.012_34, "0.0123"),
             (1.0, "1"),
             (123.456, "123"),
-            (4.859e4, "4.9e4"),
+            (4.859e4, "48590"),
+            (4.859e9, "4.86e9"),
             (1e-9, "1.0e-9"),
         ] {
             assert_eq!(short(value), text);

@@ -35,7 +35,7 @@ pub use theme::Theme;
 pub(crate) use pen::{Mark, Pen, escaped, px};
 pub(crate) use raster::{LogScale, colour};
 pub(crate) use theme::{FIGURE_STYLE, variables};
-pub(crate) use words::{certified, significant};
+pub(crate) use words::{certified, raised, significant};
 
 use pen::{Anchor, Field, Placed};
 use scatter::Reading;

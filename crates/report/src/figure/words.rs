@@ -80,7 +80,7 @@ pub(crate) fn certified(value: f64, digits: Option<f64>, limit: usize) -> (Strin
     (format!("{sign}{sure}"), format!("{unsure}{tail}"))
 }
 
-fn raised(power: &str) -> String {
+pub(crate) fn raised(power: &str) -> String {
     power
         .chars()
         .map(|c| match c {

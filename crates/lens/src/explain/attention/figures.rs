@@ -11,9 +11,11 @@ use crate::linear::short;
 use spanwise_kernels::Element;
 use spanwise_kernels::attention::Storage;
 
-/// Heads drawn at most, and cells along a side of a small map.
+/// Heads drawn at most.
 const DRAWN: usize = 32;
-const SMALL: usize = 32;
+/// Cells that the small maps have in all, and how many along the side of one: the page zooms into them.
+const SMALL_CELLS: usize = 1 << 16;
+const SMALL: (f64, f64) = (32.0, 128.0);
 /// Cells of the received mass.
 const BARS: usize = 256;
 /// Values and outputs in the plane at most.
@@ -35,7 +37,9 @@ fn figure(id: &'static str, title: &str, caption: String, kind: FigureKind) -> F
 
 fn small_maps<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
     let map = run.done.statistics.map.as_ref()?;
-    let (rows, cols) = (map.rows.min(SMALL), map.cols.min(SMALL));
+    let share = SMALL_CELLS / heads.len().clamp(1, DRAWN);
+    let side = (share as f64).sqrt().clamp(SMALL.0, SMALL.1) as usize;
+    let (rows, cols) = (map.rows.min(side), map.cols.min(side));
     let size = map.rows * map.cols;
     let small = |(at, head): (usize, &Head)| {
         let part = at * size..(at + 1) * size;

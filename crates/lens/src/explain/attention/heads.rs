@@ -3,6 +3,7 @@
 use super::Run;
 use crate::LessonError;
 use crate::explain::random::Random;
+use rayon::prelude::*;
 use spanwise_attention::weights;
 use spanwise_kernels::attention::Storage;
 use spanwise_kernels::{Element, Matrix, View};
@@ -11,8 +12,10 @@ use spanwise_linear::measure::effective_rank;
 
 /// A row is saturated where one weight is larger.
 pub(super) const SATURATED: f64 = 0.9;
-/// Multiplications that recomputing weights may cost, over all heads.
+/// Multiplications that recomputing weights may cost, over all heads; where the whole attention costs more than so many
+/// times that, its share.
 const RECOMPUTED: usize = 60_000_000;
+const RECOMPUTED_SHARE: usize = 500;
 /// Heads beyond this many have no weights recomputed and no values decomposed.
 const MOST_LOOKED_AT: usize = 64;
 /// Queries and keys of a sample of scores.
@@ -142,15 +145,13 @@ impl<T: Storage> Run<'_, T> {
         share: &mut f64,
     ) -> Result<Looked, LessonError> {
         let s = self.sizes;
-        let cost = s.m * (s.d + s.e) * s.b * s.h;
-        let count = (RECOMPUTED / cost.max(1)).clamp(4, 64);
+        let cost = (s.m * (s.d + s.e) * s.b * s.h).max(1);
+        let count = (RECOMPUTED / cost).max(s.n / RECOMPUTED_SHARE).clamp(4, 64);
         let rows = Random::new(22).rows(s.n, count);
         let lse = self.done.statistics.lse.as_deref().unwrap_or_default();
-        let mut sampled = Matrix::zeros(rows.len(), s.m);
-        for (at, &i) in rows.iter().enumerate() {
-            let row = weights(self.problem, lse, [batch, head], i..i + 1, 0..s.m)?;
-            sampled.row_mut(at).copy_from_slice(&row);
-        }
+        let of_row = |&i: &usize| weights(self.problem, lse, [batch, head], i..i + 1, 0..s.m);
+        let recomputed = rows.par_iter().map(of_row).collect::<Result<Vec<_>, _>>()?;
+        let sampled = Matrix::from_fn(rows.len(), s.m, |at, j| recomputed[at][j]);
         if self.is_positional() {
             // Keys that a row does not see do not make it less even.
             let shares = rows.iter().enumerate().filter_map(|(at, &i)| {

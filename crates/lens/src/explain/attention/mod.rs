@@ -18,9 +18,10 @@ use super::{Computation, Explanation, Subject, settled};
 use crate::LessonError;
 use crate::attended::in_words;
 use heads::Head;
-use spanwise_attention::{MapSize, Options, Problem, Request, Sizes, forward};
+use spanwise_attention::{MapSize, Options, Problem, Request, Sizes, forward, forward_told};
 use spanwise_kernels::View;
 use spanwise_kernels::attention::Storage;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Numbers the pooled maps may have in all, twice (mean and maximum).
@@ -50,6 +51,16 @@ pub fn explain_attention<T: Storage>(
     input: &AttentionInput<'_, T>,
     stage: &mut dyn FnMut(&'static str),
 ) -> Result<Explanation, LessonError> {
+    explain_attention_told(input, stage, &|_| ())
+}
+
+/// [`explain_attention`] that tells how far the pass over all keys is: `told` is called, by whichever thread, with the share
+/// of the queries that are done.
+pub fn explain_attention_told<T: Storage>(
+    input: &AttentionInput<'_, T>,
+    stage: &mut dyn FnMut(&'static str),
+    told: &(dyn Fn(f64) + Sync),
+) -> Result<Explanation, LessonError> {
     let problem = Problem::new(input.q, input.k, input.v, input.options)?;
     let sizes = problem.sizes();
     let mut seconds = Vec::new();
@@ -69,7 +80,10 @@ pub fn explain_attention<T: Storage>(
             .then(|| MapSize { rows: cells.min(sizes.n), cols: cells.min(sizes.m) }),
         ..Request::default()
     };
-    let done = forward(&problem, &request);
+    let (rows, done_rows) = (sizes.b * sizes.h * sizes.n, AtomicUsize::new(0));
+    let done = forward_told(&problem, &request, &|more| {
+        told((more + done_rows.fetch_add(more, Ordering::Relaxed)) as f64 / rows.max(1) as f64);
+    });
     timed("attention", since);
 
     stage("heads");

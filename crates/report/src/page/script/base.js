@@ -7,6 +7,13 @@ const make = (name, attributes = {}, text = "") => {
   element.textContent = text;
   return element;
 };
+const SVG = "http://www.w3.org/2000/svg";
+const draw = (name, attributes = {}, text = "") => {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+};
 
 const isState = (hash) => hash.includes("=");
 const state = {

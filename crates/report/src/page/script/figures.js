@@ -1,6 +1,4 @@
 // Figures answer where they are pointed at or stepped through: the nearest mark shows its numbers.
-const SVG = "http://www.w3.org/2000/svg";
-
 function figure(element) {
   const data = JSON.parse(one("script.data", element).textContent);
   const plot = one(".plot", element);
@@ -22,9 +20,7 @@ function figure(element) {
     const [x, y] = [at[2 * index], at[2 * index + 1]];
     if (x === undefined) return hide(); // a narrow drawing may have no room for all
     all(".halo", svg).forEach((halo) => halo.remove());
-    const halo = document.createElementNS(SVG, "circle");
-    for (const [key, value] of [["class", "halo"], ["cx", x], ["cy", y], ["r", 7]]) halo.setAttribute(key, value);
-    svg.append(halo);
+    svg.append(draw("circle", { class: "halo", cx: x, cy: y, r: 7 }));
     const lines = words(data.marks[index]);
     tip.textContent = lines.join("\n");
     tip.hidden = false;
@@ -78,11 +74,11 @@ function figure(element) {
     event.preventDefault();
   });
 
-  // The map's own drawing is hidden behind its viewer, and is what is saved.
-  const saved = () => drawn() ?? one("svg", plot);
+  // A map is saved as its viewer shows it: the drawing behind the viewer is of one head.
+  const saved = () => drawn() ?? element.inView?.() ?? one("svg", plot);
   const named = () => [data.fields.map((field) => field.name), ...data.marks];
-  const tools = one(".tools", element);
-  tools.addEventListener("click", (event) => {
+  // The viewer of a map has tools of its own.
+  one(":scope > .tools", element).addEventListener("click", (event) => {
     const action = event.target.dataset.do;
     if (action === "svg") save(new Blob([file(saved())], { type: "image/svg+xml" }), element.id + ".svg");
     if (action === "png") picture(saved(), element.id + ".png");

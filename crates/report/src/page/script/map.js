@@ -18,6 +18,7 @@ async function viewer(element) {
   const cache = new Map();
   let [map, kind, view, cursor, image] = [null, state.get("map") === "max" ? "max" : "mean", null, null, null];
 
+  const meaning = () => (kind === "mean" ? "mean weight" : "largest weight") + " of a cell (logarithmic)";
   const whole = () => ({ x: 0, y: 0, w: map.cols, h: map.rows });
 
   async function load(head) {
@@ -48,7 +49,7 @@ async function viewer(element) {
     image.getContext("2d").putImageData(cells, 0, 0);
     const scale = map[kind + "Scale"];
     one(".ends", element).replaceChildren(make("span", {}, readable(scale.low, 3)), make("span", {}, readable(scale.high, 3)));
-    one(".meaning", element).textContent = (kind === "mean" ? "mean weight" : "largest weight") + " of a cell (logarithmic)";
+    one(".meaning", element).textContent = meaning();
     paint();
   }
 
@@ -75,12 +76,12 @@ async function viewer(element) {
     return to > from ? from + " to " + to : String(from);
   };
 
-  function words() {
+  function words(at) {
     const [perQuery, perKey] = [map.queries / map.rows, map.keys / map.cols];
-    if (cursor) {
-      const i = cursor.y * map.cols + cursor.x;
+    if (at) {
+      const i = at.y * map.cols + at.x;
       const number = (name) => readable(weight(map[name][i], map[name + "Scale"]), 3);
-      const place = "query " + span(cursor.y, perQuery, map.queries) + ", key " + span(cursor.x, perKey, map.keys);
+      const place = "query " + span(at.y, perQuery, map.queries) + ", key " + span(at.x, perKey, map.keys);
       return place + ": " + (map.max[i] === 0 ? "no weight" : "mean " + number("mean") + ", largest " + number("max"));
     }
     const pooled = perQuery * perKey > 1
@@ -91,7 +92,7 @@ async function viewer(element) {
   }
 
   function tell(aloud) {
-    where.textContent = words();
+    where.textContent = words(cursor);
     if (aloud) say(where.textContent);
   }
 
@@ -125,6 +126,35 @@ async function viewer(element) {
     look({ ...view, x: into(cursor.x, view.x, view.w), y: into(cursor.y, view.y, view.h) });
     tell(true);
   }
+
+  // What is in view as a drawing of its own: the cells, where they lie, and what the colours mean.
+  function drawing() {
+    const part = make("canvas", { width: Math.ceil(view.w), height: Math.ceil(view.h) });
+    const steps = make("canvas", { width: 256, height: 1 });
+    part.getContext("2d").drawImage(image, view.x, view.y, view.w, view.h, 0, 0, part.width, part.height);
+    palette.forEach(([r, g, b], i) => {
+      const brush = steps.getContext("2d");
+      brush.fillStyle = `rgb(${r} ${g} ${b})`;
+      brush.fillRect(i, 0, 1, 1);
+    });
+    const [wide, high] = [560, 560 * (canvas.height / canvas.width)];
+    const svg = draw("svg", { viewBox: `0 0 600 ${Math.ceil(high + 110)}` });
+    const text = (x, y, words, more = {}) => svg.append(draw("text", { class: "t", x, y, ...more }, words));
+    text(20, 18, words(null));
+    text(20, 36, "query ↓   key →", { class: "f" });
+    const picture = (y, height, width, source) => svg.append(draw("image", {
+      class: "map", x: 20, y, width, height, preserveAspectRatio: "none", href: source.toDataURL("image/png"),
+    }));
+    picture(44, high, wide, part);
+    svg.append(draw("rect", { class: "frame", x: 20, y: 44, width: wide, height: high }));
+    text(20, high + 64, meaning());
+    picture(high + 72, 8, 280, steps);
+    const scale = map[kind + "Scale"];
+    text(20, high + 96, readable(scale.low, 3), { class: "f" });
+    text(300, high + 96, readable(scale.high, 3), { class: "f", "text-anchor": "end" });
+    return svg;
+  }
+  element.closest("figure").inView = drawing;
 
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => { drag = { at: share(event), view }; canvas.setPointerCapture(event.pointerId); });

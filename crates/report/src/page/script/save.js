@@ -12,11 +12,8 @@ function file(svg) {
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
-  const style = document.createElementNS(SVG, "style");
-  style.textContent = JSON.parse(one("#styles").textContent)[dark() ? "dark" : "light"];
-  const paper = document.createElementNS(SVG, "rect");
-  for (const [key, value] of [["class", "paper"], ["width", width], ["height", height]]) paper.setAttribute(key, value);
-  copy.prepend(style, paper);
+  const style = draw("style", {}, JSON.parse(one("#styles").textContent)[dark() ? "dark" : "light"]);
+  copy.prepend(style, draw("rect", { class: "paper", width, height }));
   return new XMLSerializer().serializeToString(copy);
 }
 
