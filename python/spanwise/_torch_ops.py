@@ -14,7 +14,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import _spanwise
@@ -200,7 +199,7 @@ def _operator(name: str, schema: str, compute: Any, shapes: Any) -> Any:
     return made
 
 
-class Optioned(torch.autograd.Function):
+class Optioned(torch.autograd.Function):  # type: ignore[misc]
     """Attention with any of the library's options, with gradients of query, key, value, bias and sinks."""
 
     @staticmethod
@@ -225,8 +224,9 @@ class Optioned(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
+        if torch.is_grad_enabled():
+            raise RuntimeError("attention: with these options there is no second derivative; expected `create_graph` False")
         query, key, value, bias, sinks, out = ctx.saved_tensors
         wants = ctx.needs_input_grad
         kind = kind_of(query)
