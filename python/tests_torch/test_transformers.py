@@ -68,9 +68,11 @@ def test_gradients_of_a_training_step_are_those_of_torch(name: str) -> None:
         result.square().mean().backward()
         found.append({key: p.grad for key, p in model.named_parameters() if p.grad is not None})
     assert found[0].keys() == found[1].keys()
+    # A bias of the keys moves all scores of a row alike: its gradient is 0, and what is found of it is rounding.
+    rounding = 1e-6 * max(float(slope.abs().max()) for slope in found[0].values())
     for key, theirs_found in found[0].items():
         scale = float(theirs_found.abs().max())
-        torch.testing.assert_close(found[1][key], theirs_found, atol=1e-4 * scale + 1e-9, rtol=1e-3, msg=key)
+        torch.testing.assert_close(found[1][key], theirs_found, atol=1e-4 * scale + rounding, rtol=1e-3, msg=key)
 
 
 def test_dropout_drops_in_training_and_not_in_evaluation() -> None:

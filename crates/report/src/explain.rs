@@ -98,7 +98,7 @@ fn findings(page: &mut Block, findings: &[Finding]) {
         }
     }
     if findings.len() > SHOWN {
-        let note = format!("{:10}and {} more: --json has them all", "", findings.len() - SHOWN);
+        let note = format!("{:10}and {} more: the JSON has them all", "", findings.len() - SHOWN);
         page.push(Line::new(Style::Faint, note));
     }
 }
@@ -163,14 +163,14 @@ fn main_table(page: &mut Block, table: &Table, ink: Ink) {
     page.append(block);
     let more = |text: String| Line::new(Style::Faint, text);
     if table.rows.len() > ROWS {
-        page.push(more(format!("first {ROWS} of {} rows; all of them: --json, --html", table.rows.len())));
+        page.push(more(format!("first {ROWS} of {} rows; all of them: in the JSON, on the page", table.rows.len())));
     }
     if columns.len() < table.columns.len() {
         let left: Vec<&str> = (0..table.columns.len())
             .filter(|j| !columns.contains(j))
             .map(|j| table.columns[j].name.as_str())
             .collect();
-        page.push(more(format!("{}: --json, --html", left.join(", "))));
+        page.push(more(format!("{}: in the JSON, on the page", left.join(", "))));
     }
 }
 

@@ -105,7 +105,7 @@ fn findings() -> Vec<Finding> {
     vec![
         Finding::new(Severity::Serious, "`net` adds nothing: net = gross - tax")
             .named("exact-dependency")
-            .advised("`--exclude net` gives the same predictions with one solution")
+            .advised("leave `net` out: the same predictions, and one solution")
             .certified("what the formula leaves is 2.1e-16 of the column")
             .evident("residual, share of the column", 2.1e-16)
             .shown("dependencies"),

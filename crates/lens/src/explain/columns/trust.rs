@@ -153,7 +153,7 @@ impl Columns<'_> {
             };
             Finding::new(severity, sentence)
                 .named(name)
-                .advised(format!("`--exclude {column}` gives the same predictions and one solution{set}"))
+                .advised(format!("leave `{column}` out: the same predictions, and one solution{set}"))
                 .certified(format!("the formula leaves {} of the column", short(formula.size)))
                 .evident("left by the formula, share of the column", formula.size)
                 .shown("dependencies")

@@ -35,7 +35,7 @@ pub(super) fn structure(reached: &Reached, kernel: Option<KernelGain>, facts: &F
         percent(reached.inside.max(0.0)),
     );
     let advice = if named.is_empty() {
-        "the shape is neither squares nor products: bend columns (logarithm, steps), or fit with `--model kernel`".to_owned()
+        "the shape is neither squares nor products: bend columns (logarithm, steps), or fit a kernel ridge".to_owned()
     } else {
         format!("add {} as columns", named.join(", "))
     };
@@ -96,7 +96,7 @@ pub(super) fn data_findings(input: &TableInput<'_>) -> Vec<Finding> {
         all.push(
             Finding::new(Severity::Caution, sentence)
                 .named("filled-values")
-                .advised("compare with `--missing drop`")
+                .advised("compare with a fit without these rows")
                 .evident("values filled in", facts.values_filled as f64),
         );
     }
