@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,8 @@ from ._files import write_whole
 from ._kinds import kind_of
 from ._options import asked
 from ._progress import Progress
-from ._tables import Column, Missing, encode, table_columns
-from .errors import DtypeError, NumberError, ShapeError
+from ._tables import Missing, encode, table_columns, target, target_of_column
+from .errors import DtypeError, NotFiniteError, NumberError, ShapeError
 
 __all__ = ["Explanation", "Finding", "explain"]
 
@@ -144,7 +146,7 @@ def explain(
         NumPy arrays, pandas and polars frames, pyarrow tables. Columns of words become columns of 0 and 1 for each level
         but the first.
     y : array, (n,), or str
-        The target: numbers, words (classes), or the name of a column of ``X``.
+        The target: numbers, words or booleans (classes), or the name of a column of ``X``.
     q, k, v : array or tensor
         As :func:`spanwise.attention` takes them.
     weights : array, (n,), optional
@@ -182,10 +184,12 @@ def explain(
         if given:
             if X is not None or y is not None or len(given) < 3:
                 raise NumberError("explain: expected `X` and `y`, or `q`, `k` and `v`")
+            _refuse_table_settings(weights, intercept, classes, missing, confidence)
             return _attention(q, k, v, options, line)
         if X is None or y is None:
             raise NumberError("explain: expected `X` and `y`, or `q`, `k` and `v`")
         if options:
+            _refuse_unknown(options)
             raise NumberError(f"explain: `{next(iter(options))}` is for attention; expected `q`, `k` and `v` with it")
         table = _Table(X, y, weights, classes, missing)
         return table.explained(intercept, confidence, line)
@@ -194,14 +198,35 @@ def explain(
 _OPTIONS = ("scale", "softcap", "bias", "mask", "causal", "window", "alibi", "lengths", "sinks")
 
 
-def _attention(q: Any, k: Any, v: Any, options: dict[str, Any], line: Progress) -> Explanation:
+def _refuse_unknown(options: dict[str, Any]) -> None:
     unknown = next((name for name in options if name not in _OPTIONS), None)
     if unknown is not None:
         raise NumberError(f"explain: there is no option `{unknown}`; expected any of {', '.join(_OPTIONS)}")
+
+
+def _refuse_table_settings(weights: Any, intercept: Any, classes: Any, missing: Any, confidence: Any) -> None:
+    asked_for = {
+        "weights": weights is not None,
+        "intercept": intercept is not True,
+        "classes": classes is not None,
+        "missing": missing != "error",
+        "confidence": confidence != 0.95,
+    }
+    given = next((name for name, differs in asked_for.items() if differs), None)
+    if given is not None:
+        raise NumberError(f"explain: `{given}` is for tables; expected `X` and `y` with it")
+
+
+def _attention(q: Any, k: Any, v: Any, options: dict[str, Any], line: Progress) -> Explanation:
+    _refuse_unknown(options)
     kind = kind_of(q)
     arrays = kind.take("q", q), kind.take("k", k), kind.take("v", v)
     given = asked(kind, arrays[0], **options)
     return Explanation(_spanwise.explain_attention(*arrays, given, kind.bits, line.callback))
+
+
+# "fit: ", "logistic regression: ": what the library was doing for the explanation.
+_OPERATION = re.compile("^[a-z ]+: ")
 
 
 class _Table:
@@ -215,22 +240,22 @@ class _Table:
             numbers = (np.ascontiguousarray(column, dtype=np.float64) for column in found.values.T)
             columns = [(name, column, None) for name, column in zip(names, numbers, strict=True)]
         if isinstance(y, str):
-            self.target = y
-            chosen = [column for column in columns if column[0] == y]
-            if not chosen:
-                raise ShapeError(f"explain: `y` is {y!r}; expected a column of `X`, or the target itself")
-            outcome, columns = chosen[0], [column for column in columns if column[0] != y]
+            self.name = y
+            place = _place(y, [name for name, _, _ in columns])
+            self.target = target_of_column(X, columns, place)
+            columns = columns[:place] + columns[place + 1 :]
         else:
-            self.target = str(getattr(y, "name", None) or "y")
-            outcome = _outcome(self.target, y)
-        self.rows_read = len(_held(outcome))
-        short = next((column for column in columns if len(_held(column)) != self.rows_read), None)
-        if short is not None:
-            raise ShapeError(
-                f"explain: `X` has {len(_held(short))} rows, `y` has {self.rows_read}; they must be equal"
-            )
+            self.name = str(getattr(y, "name", None) or "y")
+            self.target = target("explain", "y", y)
+        self.rows_read = self.target.rows
+        for _, held, words in columns:
+            rows = len(held) if held is not None else len(words[0]) if words is not None else 0
+            if rows != self.rows_read:
+                raise ShapeError(f"explain: `X` has {rows} rows, `y` has {self.rows_read}; they must be equal")
+        if self.target.words is not None and classes is False:
+            raise DtypeError("explain: `y` holds words; expected numbers\nhint: `classes=True` explains classes")
+        self.classes = self.target.boolean if classes is None else classes
         self.columns, self.missing = columns, missing
-        self.numbers, self.labels = _told(outcome, classes)
         self.weights = None if weights is None else vector("explain", "weights", weights)
         if self.weights is not None and len(self.weights) != self.rows_read:
             raise ShapeError(
@@ -241,10 +266,36 @@ class _Table:
         """Rows whose target is there, where others may be left out."""
         if self.missing != "drop":
             return None
-        if self.numbers is not None:
-            return np.isfinite(self.numbers)
-        assert self.labels is not None
-        return np.array([label is not None for label in self.labels])
+        if self.target.numbers is not None:
+            return np.isfinite(self.target.numbers)
+        assert self.target.words is not None
+        return np.array([word is not None for word in self.target.words], dtype=np.bool_)
+
+    def _taken(self, kept: npt.NDArray[np.intp]) -> tuple[F64 | None, list[str | None] | None]:
+        """The target of the rows that are kept: numbers, or one class per row."""
+        if self.target.words is not None:
+            words = [self.target.words[row] for row in kept]
+            if None in words:
+                raise _no_class(int(kept[words.index(None)]))
+            return None, words
+        assert self.target.numbers is not None
+        numbers = self.target.numbers[kept]
+        if not self.classes:
+            return _finite("y", numbers, kept), None
+        if np.isnan(numbers).any():
+            raise _no_class(int(kept[np.isnan(numbers)][0]))
+        labels = (bool(value) if self.target.boolean else value for value in _finite("y", numbers, kept).tolist())
+        return None, [_label(label) for label in labels]
+
+    def _weighed(self, kept: npt.NDArray[np.intp]) -> F64 | None:
+        """The weights of the rows that are kept."""
+        if self.weights is None:
+            return None
+        weights = _finite("weights", self.weights[kept], kept)
+        if (weights < 0).any():
+            place = int(np.flatnonzero(weights < 0)[0])
+            raise NumberError(f"explain: `weights` holds {weights[place]:g} at row {kept[place]}; expected numbers ≥ 0")
+        return weights
 
     def explained(self, intercept: bool, confidence: float, line: Progress) -> Explanation:
         if not 0 < confidence < 1:
@@ -254,7 +305,7 @@ class _Table:
             raise ShapeError(f"explain: {len(rows.kept)} of {self.rows_read} rows are left; expected at least 2")
         facts = {
             "source": "table",
-            "target": self.target,
+            "target": self.name,
             "names": list(rows.design.names),
             "encodings": rows.design.encodings,
             "intercept": bool(intercept),
@@ -263,65 +314,41 @@ class _Table:
             "filled": rows.filled,
             "index": rows.kept.tolist(),
         }
-        weights = None if self.weights is None else np.ascontiguousarray(self.weights[rows.kept])
-        numbers = labels = None
-        if self.numbers is not None:
-            numbers = np.ascontiguousarray(self.numbers[rows.kept])
-        else:
-            assert self.labels is not None
-            labels = [self.labels[row] for row in rows.kept]
-            if None in labels:
-                row = int(rows.kept[labels.index(None)])
-                raise NumberError(f"explain: `y` holds nothing in row {row}; expected a class")
-        found = _spanwise.explain_table(rows.values, numbers, labels, weights, facts, line.callback)
+        numbers, labels = self._taken(rows.kept)
+        weights = self._weighed(rows.kept)
+        try:
+            found = _spanwise.explain_table(rows.values, numbers, labels, weights, facts, line.callback)
+        except ValueError as error:
+            raise type(error)(_OPERATION.sub("explain: ", str(error))) from None
         return Explanation(found)
 
 
-def _held(column: Column) -> npt.NDArray[Any]:
-    _, numbers, words = column
-    if numbers is not None:
-        return numbers
-    assert words is not None
-    return words[0]
+def _place(name: str, names: list[str]) -> int:
+    """Which column has the name."""
+    if name in names:
+        return names.index(name)
+    folded = {known.lower(): known for known in names}
+    near = get_close_matches(name.lower(), folded, n=1)
+    hint = f'\nhint: did you mean "{folded[near[0]]}"?' if near else ""
+    raise ShapeError(f"explain: `y` is {name!r}; expected a column of `X`, or the target itself{hint}")
 
 
-def _outcome(name: str, y: Any) -> Column:
-    """The target as a column of numbers or words; True and False are words."""
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    elif hasattr(y, "__arrow_c_stream__"):
-        y = np.asarray(y.to_pylist()) if hasattr(y, "to_pylist") else np.asarray(y)
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ShapeError(f"explain: `y` has shape {tuple(values.shape)}; expected 1 dimensions")
-    if values.dtype.kind in "iuf":
-        return name, values.astype(np.float64), None
-    if values.dtype.kind not in "bOUT":
-        raise DtypeError(f"explain: `y` has dtype {values.dtype}; expected numbers or words")
-    texts = [None if value is None or value != value else str(value) for value in values.tolist()]
-    levels = list(dict.fromkeys(text for text in texts if text is not None))
-    places = {text: code for code, text in enumerate(levels)}
-    codes = [np.iinfo(np.uint32).max if text is None else places[text] for text in texts]
-    return name, None, (np.array(codes, dtype=np.uint32), levels)
+def _finite(argument: str, values: F64, kept: npt.NDArray[np.intp]) -> F64:
+    """The values of the rows that are kept, without gaps; errors count rows as they were given."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        value = "NaN" if np.isnan(values[wrong[0]]) else f"{values[wrong[0]]:g}"
+        raise NotFiniteError(
+            f"explain: `{argument}` holds {value} at row {kept[wrong[0]]}; expected finite numbers"
+        )
+    return np.ascontiguousarray(values)
 
 
-def _told(outcome: Column, classes: bool | None) -> tuple[F64 | None, list[str | None] | None]:
-    """The target as numbers, or as one word per row."""
-    _, numbers, words = outcome
-    if words is not None:
-        codes, levels = words
-        if classes is False:
-            raise DtypeError("explain: `y` holds words; expected numbers\nhint: `classes=True` explains classes")
-        return None, [levels[code] if code < len(levels) else None for code in codes.tolist()]
-    assert numbers is not None
-    if not classes:
-        return numbers, None
-    return None, [_label(value) for value in numbers.tolist()]
+def _no_class(row: int) -> NotFiniteError:
+    return NotFiniteError(f"explain: `y` holds nothing at row {row}; expected a class")
 
 
-def _label(value: float) -> str | None:
-    if value != value:
-        return None
-    return str(int(value)) if value.is_integer() else repr(value)
+def _label(value: float | bool) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return repr(value)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import as_array, is_tensor, tensor_as_array
+from ._team import borrow_threads
 from .errors import DtypeError
 
 Array = npt.NDArray[Any]
@@ -88,7 +89,9 @@ def kind_of(q: Any) -> Plain | Torch:
     if isinstance(q, np.ndarray):
         return _PLAIN
     if is_tensor(q):
-        return _TENSORS[q.dtype is sys.modules["torch"].bfloat16]
+        torch = sys.modules["torch"]
+        borrow_threads(torch)
+        return _TENSORS[q.dtype is torch.bfloat16]
     if hasattr(q, "__array_namespace__") and hasattr(q, "__dlpack__"):
         return _NAMESPACE
     return _PLAIN

@@ -88,7 +88,8 @@ class _Layer:
         self.shares += np.where(several, stats.entropy / uniform, 0.0).sum(axis=(0, 2))
         self.shared += several.sum(axis=(0, 2))
         self.largest += np.where(live, stats.max, 0.0).sum(axis=(0, 2))
-        self.saturated += (stats.max > _SATURATED).sum(axis=(0, 2))
+        # A row with one key has no choice.
+        self.saturated += (several & (stats.max > _SATURATED)).sum(axis=(0, 2))
         self._receive(stats.received.sum(axis=0))
         queries, keys = stats.max.shape[2], stats.received.shape[2]
         if stats.map_mean is not None and stats.map_max is not None and queries * keys > self.queries * self.keys:
@@ -170,9 +171,18 @@ class Lens:
 
     def _watch(self, module: Any, q: Any, k: Any, v: Any, options: dict[str, Any]) -> Any:
         """Called for every attention layer of any model; gives the values where the layer is one of ours."""
+        from .transformers import served
+
         name = self._names.get(id(module))
         if name is None:
             return None
+        if q.numel() == 0 or k.numel() == 0:
+            return None
+        if not served(q, k, v):
+            raise NumberError(
+                f"lens: layer {name!r} computes with {q.dtype} on {q.device}; expected plain tensors on the CPU, of float64, "
+                "float32, bfloat16 or float16, and a model that is not compiled"
+            )
         n, m = q.shape[2], k.shape[2]
         cells = f"map:{min(self._cells, n)}x{min(self._cells, m)}"
         plain = {key: value.detach() if hasattr(value, "detach") else value for key, value in options.items()}
@@ -300,6 +310,10 @@ def seen_counts(n: int, m: int, options: dict[str, Any]) -> npt.NDArray[Any]:
         low = np.maximum(low, rows + (m - n if diagonal == "bottom-right" else 0) - left)
     low, high = np.minimum(low, m), np.clip(high, 0, m)
     mask = options.get("mask")
+    if mask is None and options.get("bias") is not None:
+        # Masks that are added hold the lowest number of their type, or -inf.
+        bias = options["bias"].double().numpy()
+        mask = bias > -1e4 if bias.min() <= -1e4 else None
     if options.get("lengths") is not None:
         lengths = np.asarray(options["lengths"])[:, None]
         return np.asarray(np.maximum(np.minimum(high, lengths) - low, 0)[:, None, :])
@@ -316,7 +330,8 @@ def seen_counts(n: int, m: int, options: dict[str, Any]) -> npt.NDArray[Any]:
 def lens(model: Any, *, cells: int = 64) -> Lens:
     """Looks at the attention of a model while it runs.
 
-    Inside the ``with`` block the model's attention is computed by Spanwise; at its end, or where an error leaves it, the
+    Inside the ``with`` block the model's attention is computed by Spanwise; a query counts where it sees a key, be it a
+    token or padding. At its end, or where an error leaves it, the
     model has the implementation it had before.
 
     Parameters

@@ -52,9 +52,8 @@ class Facts:
     padding: torch.Tensor | None
     lengths: list[int] | None
 
-    def booleans(self, batch: int) -> torch.Tensor:
+    def booleans(self, batch: int, device: Any) -> torch.Tensor:
         """The same as (B, 1, N, M) booleans, True keeps."""
-        device = None if self.padding is None else self.padding.device
         places = torch.arange(self.queries, device=device)[:, None] + self.shift
         keys = torch.arange(self.keys, device=device)[None, :]
         seen = torch.ones(self.queries, self.keys, dtype=torch.bool, device=device)
@@ -67,7 +66,7 @@ class Facts:
             seen &= keys <= places + right
         if self.padding is None:
             return seen.expand(batch, 1, -1, -1)
-        return seen & self.padding[:, None, None, :]
+        return seen & self.padding.to(device)[:, None, None, :]
 
     def reach(self) -> int:
         """How many keys any query can see; the rest of a cache that is not full yet lies beyond."""
@@ -118,7 +117,7 @@ class Pattern(torch.Tensor):  # type: ignore[misc]
 
     def booleans(self) -> torch.Tensor:
         """The booleans themselves."""
-        return self.facts.booleans(self.shape[0])
+        return self.facts.booleans(self.shape[0], self.device)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

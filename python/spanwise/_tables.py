@@ -7,14 +7,18 @@ categorical column gives them.
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real as RealNumber
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _spanwise
-from ._arrays import Names, Real, matrix
+from ._arrays import Names, Real, as_array, matrix
 from .errors import DtypeError, ShapeError
 
 Missing = Literal["error", "drop", "mean"]
@@ -41,6 +45,24 @@ class Design:
     def encodings(self) -> list[tuple[str, list[str]]]:
         """The columns of words, with their levels."""
         return [(name, list(levels)) for name, levels in self.fields if levels is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a model is to reach: numbers, NaN where one is missing, or a word per row, None where one is missing.
+
+    True and False are the numbers 1 and 0, marked as ``boolean``.
+    """
+
+    numbers: npt.NDArray[np.float64] | None
+    words: list[str | None] | None
+    boolean: bool = False
+
+    @property
+    def rows(self) -> int:
+        held = self.words if self.numbers is None else self.numbers
+        assert held is not None
+        return len(held)
 
 
 class Features(NamedTuple):
@@ -130,6 +152,81 @@ def _words(
             )
     codes = np.asarray(codes, dtype=np.int64)
     return np.where(codes < 0, np.iinfo(np.uint32).max, codes).astype(np.uint32), [str(value) for value in found]
+
+
+def target_of_column(x: Any, columns: list[Column], place: int) -> Target:
+    """The target that is the column of the table ``x`` at ``place``."""
+    _, numbers, words = columns[place]
+    if words is not None:
+        codes, levels = words
+        return Target(None, [levels[code] if code < len(levels) else None for code in codes.tolist()])
+    dtypes = getattr(x, "dtypes", None)  # pandas, polars
+    if dtypes is None:
+        dtypes = getattr(getattr(x, "schema", None), "types", None)  # pyarrow
+    boolean = dtypes is not None and str(list(dtypes)[place]).lower().startswith("bool")
+    return Target(numbers, None, boolean)
+
+
+def target(operation: str, argument: str, y: Any) -> Target:
+    """A target that is an array, a series or a list: numbers alone, words alone, or True and False alone."""
+    if hasattr(y, "iloc") and hasattr(y, "cat"):
+        y = y.to_frame()  # pandas: categories are classes, also where they are numbers
+    if hasattr(y, "columns") or (hasattr(y, "__arrow_c_stream__") and not hasattr(y, "to_numpy")):
+        columns = table_columns(operation, argument, y, words=False) or []
+        if len(columns) != 1:
+            raise ShapeError(f"{operation}: `{argument}` has {len(columns)} columns; expected 1")
+        return target_of_column(y, columns, 0)
+    if hasattr(y, "to_numpy"):  # pyarrow copies only where it is told that it may
+        y = y.to_numpy(zero_copy_only=False) if hasattr(y, "to_pylist") else y.to_numpy()
+    values = as_array(operation, argument, y)
+    if values.dtype.kind == "U" and not isinstance(y, np.ndarray):
+        values = np.asarray(y, dtype=object)  # NumPy makes words of the numbers that stand beside words
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ShapeError(f"{operation}: `{argument}` has shape {tuple(values.shape)}; expected 1 dimensions")
+    if values.dtype.kind in "iufb":
+        return Target(values.astype(np.float64), None, values.dtype.kind == "b")
+    if values.dtype.kind not in "OUT":
+        raise DtypeError(f"{operation}: `{argument}` has dtype {values.dtype}; expected numbers or words")
+    return _target_of_objects(operation, argument, values.tolist())
+
+
+def _target_of_objects(operation: str, argument: str, values: list[Any]) -> Target:
+    read = [_plain(operation, argument, value) for value in values]
+    kinds: dict[type, Any] = {}  # with the first value of each
+    for found, value in zip(read, values, strict=True):
+        if found is not None:
+            kinds.setdefault(type(found), value)
+    if len(kinds) > 1:
+        one, other, *_ = kinds.values()
+        raise DtypeError(
+            f"{operation}: `{argument}` holds {one!r} and {other!r}; expected numbers alone or words alone"
+        )
+    if str in kinds:
+        return Target(None, [None if found is None else str(found) for found in read])
+    numbers = [math.nan if found is None else float(found) for found in read]
+    return Target(np.array(numbers, dtype=np.float64), None, bool in kinds)
+
+
+def _plain(operation: str, argument: str, value: Any) -> str | bool | float | None:
+    """A word, a truth or a number; None where nothing is there."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    pandas = sys.modules.get("pandas")
+    if value is None or (pandas is not None and (value is pandas.NA or value is pandas.NaT)):
+        return None
+    if not isinstance(value, RealNumber | Decimal):
+        raise DtypeError(f"{operation}: `{argument}` holds {value!r}; expected numbers alone or words alone")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction beyond the range of float64
+        number = math.inf if abs(value) == value else -math.inf
+    except ValueError:  # a signalling NaN
+        number = math.nan
+    return None if math.isnan(number) else number
 
 
 def _stacked(columns: list[Column]) -> tuple[Real, Names]:

@@ -19,8 +19,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from . import _spanwise
 from ._kinds import kind_of
 from ._options import asked
+from ._team import borrow_threads
 
 torch_sdpa: Any = F.scaled_dot_product_attention
+borrow_threads(torch)
 
 
 class Call(NamedTuple):

@@ -73,7 +73,7 @@ def scaled_dot_product_attention(
         query, key, value, attn_mask = (_autocast(x) for x in (query, key, value, attn_mask))
     tracing = torch.compiler.is_compiling() or _watchers() > 0
     lead = None
-    if _fits(query, key, value, attn_mask, dropout_p, is_causal) and (tracing or _is_plain(query, key, value, attn_mask)):
+    if _fits(query, key, value, attn_mask, dropout_p, is_causal) and (tracing or is_plain(query, key, value, attn_mask)):
         lead = _leading(query, key, value, attn_mask, enable_gqa)
     slopes = torch.is_grad_enabled() and any(
         x is not None and x.requires_grad for x in (query, key, value, attn_mask)
@@ -123,7 +123,7 @@ def _fits(
     return bool(attn_mask.is_cpu and attn_mask.dtype in (torch.bool, query.dtype))
 
 
-def _is_plain(*tensors: torch.Tensor | None) -> bool:
+def is_plain(*tensors: torch.Tensor | None) -> bool:
     """Whether these are tensors whose memory can be looked at, and nobody wants what only torch can give."""
     if torch.jit.is_tracing() or forward_ad._current_level >= 0:
         return False

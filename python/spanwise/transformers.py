@@ -14,11 +14,12 @@ from typing import Any
 
 import torch
 import transformers
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from ._attention import attention
 from ._masks import Pattern, mask
 from ._torch_ops import attention_with_gradients
+from .errors import NumberError
+from .torch import is_plain
 
 __all__ = ["NAME", "register"]
 
@@ -97,13 +98,11 @@ def forward(
     None
         Weights are not stored; :func:`spanwise.lens` gives their statistics.
     """
-    if others.get("cache") is not None:  # pages of continuous batching, which transformers gathers
-        plain = attention_mask.booleans() if isinstance(attention_mask, Pattern) else attention_mask
-        given = {"is_causal": is_causal, "position_bias": position_bias, "softcap": softcap, **others}
-        done: tuple[torch.Tensor, None] = sdpa_attention_forward(
-            module, query, key, value, plain, dropout=dropout, scaling=scaling, **given
+    if others.get("cache") is not None:
+        raise NumberError(
+            "transformers: this is continuous batching, with keys and values on pages; expected a model that is called or "
+            "generates\nhint: attn_implementation=\"sdpa\" knows it"
         )
-        return done
     if attention_mask is None and query.shape[2] > 1:
         causal = is_causal if is_causal is not None else getattr(module, "is_causal", True)
     else:
@@ -200,7 +199,7 @@ def served(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
         return False
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or query.numel() == 0 or key.numel() == 0:
         return False
-    return bool(query.is_cpu and key.is_cpu and value.is_cpu)
+    return bool(query.is_cpu and key.is_cpu and value.is_cpu) and is_plain(query, key, value)
 
 
 def by_torch(

@@ -16,6 +16,8 @@ use spanwise::explain::{
 };
 use spanwise::linear::told::{Encoded, FitFacts, Label};
 use spanwise::report::{Ink, Theme, explained_text, figure_svg, page_html, to_json};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Explanation>()?;
@@ -154,8 +156,19 @@ fn explain_table<'py>(
         command: "",
     };
     let stage = stage.map(|stage| stage.clone().unbind());
-    let found = work::run(py, || table_explained(&input, &mut |text| say(stage.as_ref(), text)));
-    Ok(Explanation(found.or_raise(py)?))
+    // Between its stages the work can be ended by leaving it; nobody sees what it has by then.
+    let stop = AtomicBool::new(false);
+    let mut tell = |text| {
+        if stop.load(Ordering::Relaxed) {
+            resume_unwind(Box::new("stopped"));
+        }
+        say(stage.as_ref(), text);
+    };
+    let work = || catch_unwind(AssertUnwindSafe(|| table_explained(&input, &mut tell)));
+    match work::watch(py, &stop, work)? {
+        Ok(found) => Ok(Explanation(found.or_raise(py)?)),
+        Err(panic) => resume_unwind(panic),
+    }
 }
 
 /// Queries, keys and values, as `attention` takes them.

@@ -10,6 +10,7 @@ mod errors;
 mod explain;
 mod linear;
 mod table;
+mod team;
 mod work;
 
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 fn _spanwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(work::after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(team::use_openmp, module)?)?;
     module.add_function(wrap_pyfunction!(table::matrix_of_stream, module)?)?;
     module.add_function(wrap_pyfunction!(table::columns_of_stream, module)?)?;
     module.add_function(wrap_pyfunction!(design::encode, module)?)?;

@@ -125,3 +125,30 @@ def test_threads_may_share_a_cache():
     for thread in threads:
         thread.join()
     assert not faults and len(cache) == 1200
+
+
+def test_a_cache_that_is_written_to_never_stops_its_readers():
+    # Enough rows that the work is given to the pool, whose threads must not wait for the cache themselves.
+    cache = spanwise.KVCache(1, 1, 8, dtype=np.float32)
+    rows = np.ones((1, 1, 64, 8), np.float32)
+    cache.append(rows, rows)
+    q = np.ones((1, 1, 4096, 8), np.float32)
+    done = []
+
+    def read():
+        for _ in range(20):
+            cache.attention(q)
+        done.append("read")
+
+    def write():
+        for _ in range(200):
+            cache.append(rows, rows)
+            cache.truncate(64)
+        done.append("written")
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (read, read, write)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert sorted(done) == ["read", "read", "written"]

@@ -2,6 +2,8 @@
 
 import json
 import os
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -68,6 +70,118 @@ def test_words_and_booleans_are_classes(labels):
     assert sorted(found.json["subject"]["classes"]) == sorted(str(label) for label in labels)
 
 
+OBJECTS = {
+    "floats": lambda y: np.array(list(y), dtype=object),
+    "scalars of NumPy": lambda y: np.array([np.float32(value) for value in y], dtype=object),
+    "pandas": lambda y: pd.Series(y, dtype=object),
+    "decimals": lambda y: [Decimal(repr(float(value))) for value in y],
+    "fractions": lambda y: [Fraction(float(value)) for value in y],
+    "large integers": lambda y: [2**70 + int(value * 2**60) for value in y],
+    "polars decimals": lambda y: pl.Series([Decimal(f"{value:.3f}") for value in y]),
+}
+
+
+@pytest.mark.parametrize("kind", list(OBJECTS))
+def test_numbers_that_are_objects_are_numbers(kind):
+    y = OBJECTS[kind](PRICE.to_numpy())
+    found = spanwise.explain(FRAME, y)
+    assert found.json["subject"]["classes"] == []
+    assert terms(found) == terms(spanwise.explain(FRAME, np.array([float(value) for value in y])))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1.0] * 119 + ["x"], r"holds 1\.0 and 'x'"),
+        (np.array([1.0] * 119 + ["x"], dtype=object), r"holds 1\.0 and 'x'"),
+        (["x", True] * 60, "holds 'x' and True"),
+        (np.array([1.5, True] * 60, dtype=object), r"holds 1\.5 and True"),
+        ([Decimal(1), "x"] * 60, r"holds Decimal\('1'\) and 'x'"),
+        (np.array([b"a", b"b"] * 60, dtype=object), "holds b'a'"),
+        ([pd.Timestamp("2020-01-01").date()] * 120, r"holds datetime\.date\(2020, 1, 1\)"),
+    ],
+)
+def test_a_target_of_numbers_and_words_is_refused(values, said):
+    for classes in (None, True):
+        with pytest.raises(DtypeError, match=f"^explain: `y` {said}; expected numbers alone or words alone"):
+            spanwise.explain(FRAME, values, classes=classes)
+
+
+HIGH = (PRICE > 250).to_numpy()
+WITH_A_HOLE = {
+    "booleans of pandas": pd.Series(HIGH, dtype="boolean").mask(np.arange(120) == 5),
+    "booleans of polars": pl.Series([None if row == 5 else bool(high) for row, high in enumerate(HIGH)]),
+    "booleans of pyarrow": pa.array([None if row == 5 else bool(high) for row, high in enumerate(HIGH)]),
+    "words of pandas": pd.Series(np.where(HIGH, "high", "low"), dtype="string").mask(np.arange(120) == 5),
+    "words and NaN": [np.nan if row == 5 else "high" if high else "low" for row, high in enumerate(HIGH)],
+    "words and None": [None if row == 5 else "high" if high else "low" for row, high in enumerate(HIGH)],
+    "words and NaT": [pd.NaT if row == 5 else "high" if high else "low" for row, high in enumerate(HIGH)],
+}
+
+
+@pytest.mark.parametrize("kind", list(WITH_A_HOLE))
+def test_a_class_that_is_missing_is_refused_or_its_row_is_dropped(kind):
+    y = WITH_A_HOLE[kind]
+    X = FRAME[["area", "age"]]
+    for missing in ("error", "mean"):
+        with pytest.raises(NotFiniteError, match="^explain: `y` holds nothing at row 5; expected a class"):
+            spanwise.explain(X, y, missing=missing)
+    subject = spanwise.explain(X, y, missing="drop").json["subject"]
+    assert subject["rows"] == 119
+    assert subject["classes"] == (["high", "low"] if "words" in kind else ["False", "True"])
+
+
+def test_numbers_among_which_one_is_missing_are_numbers():
+    for hole in (None, pd.NA, np.nan, Decimal("NaN"), Decimal("sNaN")):
+        y = np.array([hole, *PRICE[1:]], dtype=object)
+        with pytest.raises(NotFiniteError, match="^explain: `y` holds NaN at row 0"):
+            spanwise.explain(FRAME, y)
+        assert spanwise.explain(FRAME, y, missing="drop").json["subject"]["rows"] == 119
+
+
+def test_infinity_is_no_class():
+    for value, said in ((np.inf, "inf"), (-np.inf, "-inf"), (-(10**400), "-inf"), (10**5000, "inf")):
+        y = np.array([0.0, 1.0] * 60, dtype=object)
+        y[7] = value
+        for classes in (True, None):
+            with pytest.raises(NotFiniteError, match=f"^explain: `y` holds {said} at row 7; expected finite numbers"):
+                spanwise.explain(FRAME, y, classes=classes)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_column_of_booleans_is_classes_too_unless_numbers_are_asked_for(kind):
+    table = TABLES[kind](FRAME.assign(high=HIGH))
+    assert spanwise.explain(table, "high").json["subject"]["classes"] == ["False", "True"]
+    assert terms(spanwise.explain(table, "high", classes=False)) == terms(
+        spanwise.explain(TABLES[kind](FRAME), HIGH.astype(float))
+    )
+    assert spanwise.explain(TABLES[kind](FRAME), HIGH, classes=False).json["subject"]["classes"] == []
+
+
+def test_categories_are_classes_whether_named_or_given():
+    grades = pd.Series(np.where(HIGH, 6, 4), name="grade").astype("category")
+    assert spanwise.explain(FRAME, grades).json["subject"]["classes"] == ["4", "6"]
+    assert spanwise.explain(FRAME.assign(grade=grades), "grade").json["subject"]["classes"] == ["4", "6"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_table_of_one_column_is_a_target(kind):
+    y = TABLES[kind](pd.DataFrame({"price": PRICE}))
+    assert terms(spanwise.explain(FRAME, y)) == terms(spanwise.explain(FRAME, PRICE))
+    with pytest.raises(ShapeError, match="^explain: `y` has 3 columns; expected 1"):
+        spanwise.explain(FRAME, TABLES[kind](FRAME))
+
+
+def test_a_name_that_is_nearly_a_column_is_answered_with_it():
+    table = FRAME.assign(price=PRICE)
+    for slip in ("pric", "Price", "prcie"):
+        with pytest.raises(ShapeError, match=f"^explain: `y` is '{slip}'; .*\nhint: did you mean \"price\"\\?$"):
+            spanwise.explain(table, slip)
+    with pytest.raises(ShapeError) as stranger:
+        spanwise.explain(table, "salary")
+    assert "hint" not in str(stranger.value)
+
+
 def test_findings_are_plain_objects():
     finding = spanwise.explain(DEPENDENT, PRICE).findings[0]
     assert finding.advice and finding.certificate and finding.figure
@@ -126,6 +240,46 @@ def test_weights_count():
     np.testing.assert_allclose([found["area"], found["age"]], fit.coefficients, rtol=1e-12)
 
 
+@pytest.mark.parametrize("y", [PRICE, np.where(HIGH, "high", "low")], ids=["numbers", "classes"])
+def test_errors_in_numbers_and_weights_are_those_of_explain_and_count_the_rows_given(y):
+    holes = FRAME.copy()
+    holes.loc[4, "area"] = np.nan  # the row before those that are wrong is dropped
+    for value, error, said in (
+        (np.nan, NotFiniteError, "NaN at row 9; expected finite numbers"),
+        (np.inf, NotFiniteError, "inf at row 9; expected finite numbers"),
+        (-1.5, NumberError, "-1.5 at row 9; expected numbers ≥ 0"),
+    ):
+        weights = np.ones(120)
+        weights[9] = value
+        with pytest.raises(error, match=f"^explain: `weights` holds {said}"):
+            spanwise.explain(holes, y, weights=weights, missing="drop")
+    with pytest.raises(NumberError, match="^explain: .*weights"):
+        spanwise.explain(FRAME, y, weights=np.zeros(120))
+    with pytest.raises(NumberError, match="^explain: `y` holds 1 different"):
+        spanwise.explain(FRAME, ["one"] * 120)
+    target = PRICE.copy()
+    target[3] = np.nan
+    with pytest.raises(NotFiniteError, match="^explain: `y` holds NaN at row 3; expected finite numbers"):
+        spanwise.explain(FRAME, target)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        dict(weights=np.ones(4)),
+        dict(missing="drop"),
+        dict(confidence=0.9),
+        dict(classes=True),
+        dict(classes=False),
+        dict(intercept=False),
+    ],
+)
+def test_settings_of_tables_are_refused_with_attention(setting):
+    q = np.ones((4, 4))
+    with pytest.raises(NumberError, match=f"^explain: `{next(iter(setting))}` is for tables; expected `X` and `y`"):
+        spanwise.explain(q=q, k=q, v=q, **setting)
+
+
 def test_attention_is_explained_from_arrays_of_any_type():
     q = rng.standard_normal((1, 2, 48, 16))
     for dtype in (np.float64, np.float32, np.float16):
@@ -144,6 +298,7 @@ def test_attention_is_explained_from_arrays_of_any_type():
         (NumberError, dict(q=np.ones((4, 4)), k=np.ones((4, 4)))),
         (NumberError, dict(q=np.ones((4, 4)), k=np.ones((4, 4)), v=np.ones((4, 4)), colour=1)),
         (NumberError, dict(X=FRAME, y=PRICE, causal=True)),
+        (NumberError, dict(X=FRAME, y=PRICE, wieghts=np.ones(120))),
         (NumberError, dict(X=FRAME, y=PRICE, confidence=1.5)),
         (ShapeError, dict(X=FRAME, y=PRICE[:7])),
         (ShapeError, dict(X=FRAME, y=PRICE, weights=np.ones(3))),

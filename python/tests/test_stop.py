@@ -39,3 +39,28 @@ def test_an_interrupt_ends_long_work(name):
     )
     assert found.returncode == 0, found.stderr
     assert found.stdout == "stopped\n"
+
+
+def test_an_interrupt_is_not_lost_while_progress_is_told():
+    program = """
+import os, signal
+import numpy as np, spanwise
+told = []
+x = np.random.default_rng(0).standard_normal((400, 3))
+from spanwise import _spanwise
+before = _spanwise.explain_table
+def told_of(*arguments):
+    *rest, stage = arguments
+    def stop(text):
+        if not told:
+            os.kill(os.getpid(), signal.SIGINT)
+        told.append(text)
+    return before(*rest, stop)
+_spanwise.explain_table = told_of
+try:
+    spanwise.explain(x, x @ [1.0, 2.0, 3.0] + 1.0)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
+    assert found.stdout == "stopped\n", found.stderr

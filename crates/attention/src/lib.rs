@@ -43,3 +43,4 @@ pub use forward::{
 pub use mask::{Alignment, Blocks, Causal, Window};
 pub use packed::{Offsets, Packed, PackedForward, PackedGradients, backward_packed, forward_packed};
 pub use problem::{Dropout, Options, Problem, Sizes};
+pub use share::Team;

@@ -2,6 +2,7 @@
 
 use crate::mask::{Visibility, resolve_alignment};
 use crate::sequence::{Pages, Sequence};
+use crate::share::Team;
 use crate::{Alignment, AttentionError, Blocks, Causal, Window};
 use spanwise_kernels::attention::Dropping;
 use spanwise_kernels::{Element, Shape, View};
@@ -127,6 +128,8 @@ pub struct Problem<'a, T> {
     rank: usize,
     /// As they were given.
     options: Options<'a, T>,
+    /// Whose threads evaluate it; the global pool's where there is nobody.
+    pub(crate) team: Option<&'a dyn Team>,
 }
 
 impl<'a, T: Element> Problem<'a, T> {
@@ -187,7 +190,14 @@ impl<'a, T: Element> Problem<'a, T> {
             first_batch: 0,
             rank,
             options: *options,
+            team: None,
         })
+    }
+
+    /// The same problem, evaluated by the threads of `team` as far as its parts are shared out. Results have the same bits.
+    #[must_use]
+    pub fn on(&self, team: &'a dyn Team) -> Self {
+        Problem { team: Some(team), ..*self }
     }
 
     /// What was asked beyond plain attention, as it was given: lists have the lengths that the sizes say, masks and

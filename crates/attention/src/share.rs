@@ -1,10 +1,25 @@
 //! Pieces of work, taken by whoever is free.
 
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Threads of another library, which run the work instead of the global pool.
+///
+/// Libraries that compute with several threads often let them spin between calls, so as to start at once. Work that follows on
+/// other threads shares the cores with them; work on these very threads does not. See [`Problem::on`](crate::Problem::on).
+pub trait Team: fmt::Debug + Sync {
+    /// How many there are, the calling one included.
+    fn threads(&self) -> usize;
+    /// Calls `work` once on each of them, the calling one included, and returns when all have returned. Should one of them
+    /// panic, so does this.
+    fn run(&self, work: &(dyn Fn() + Sync));
+}
+
 /// How tasks are run.
-pub(crate) struct Sharing<W, S> {
+pub(crate) struct Sharing<'t, W, S> {
+    /// Who runs them; the global pool where there is nobody else.
+    pub(crate) team: Option<&'t dyn Team>,
     /// By all threads, or by this one alone.
     pub(crate) shared: bool,
     /// About how much work a task is; the heaviest are begun first.
@@ -17,11 +32,12 @@ pub(crate) struct Sharing<W, S> {
 /// is made once per thread.
 pub(crate) fn share<T: Send, S, R: Send>(
     tasks: Vec<T>,
-    Sharing { shared, weight, stopped }: Sharing<impl Fn(&T) -> usize, impl Fn() -> bool + Sync>,
+    Sharing { team, shared, weight, stopped }: Sharing<'_, impl Fn(&T) -> usize, impl Fn() -> bool + Sync>,
     scratch: impl Fn() -> S + Sync,
     run: impl Fn(T, &mut S) -> R + Sync,
 ) -> Vec<R> {
-    let threads = if shared { rayon::current_num_threads().min(tasks.len()) } else { 1 };
+    let all = || team.map_or_else(rayon::current_num_threads, Team::threads);
+    let threads = if shared { all().min(tasks.len()) } else { 1 };
     if threads <= 1 {
         let mut scratch = scratch();
         return tasks.into_iter().take_while(|_| !stopped()).map(|task| run(task, &mut scratch)).collect();
@@ -32,23 +48,23 @@ pub(crate) fn share<T: Send, S, R: Send>(
     let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
     let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
-    rayon::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|_| {
-                let mut scratch = scratch();
-                while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if stopped() {
-                        return;
-                    }
-                    // Each index is taken once, so the locks are never waited for.
-                    let task = tasks[i].lock().ok().and_then(|mut task| task.take());
-                    if let (Some(task), Ok(mut result)) = (task, results[i].lock()) {
-                        *result = Some(run(task, &mut scratch));
-                    }
-                }
-            });
+    let work = || {
+        let mut scratch = scratch();
+        while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if stopped() {
+                return;
+            }
+            // Each index is taken once, so the locks are never waited for.
+            let task = tasks[i].lock().ok().and_then(|mut task| task.take());
+            if let (Some(task), Ok(mut result)) = (task, results[i].lock()) {
+                *result = Some(run(task, &mut scratch));
+            }
         }
-    });
+    };
+    match team {
+        Some(team) => team.run(&work),
+        None => rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work()))),
+    }
     results.into_iter().filter_map(|result| result.into_inner().ok().flatten()).collect()
 }
 

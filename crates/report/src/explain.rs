@@ -143,7 +143,9 @@ fn entropy(page: &mut Block, entropy: &Entropy) {
     page.blank();
     page.push(Line::new(Style::Faint, "entropy of the heads: 0 one key, 1 all alike"));
     for (layer, values) in entropy.layers.iter().zip(entropy.values.chunks(entropy.heads.max(1))) {
-        let values: Vec<String> = values.iter().map(|value| format!("{value:.2}")).collect();
+        // A layer with fewer heads than others leaves places without a number.
+        let shown = |value: &f64| if value.is_finite() { format!("{value:.2}") } else { "·".to_owned() };
+        let values: Vec<String> = values.iter().map(shown).collect();
         page.push(Line::new(Style::Text, format!("{layer}  {}", values.join(" "))));
     }
 }
@@ -163,7 +165,10 @@ fn main_table(page: &mut Block, table: &Table, ink: Ink) {
     page.append(block);
     let more = |text: String| Line::new(Style::Faint, text);
     if table.rows.len() > ROWS {
-        page.push(more(format!("first {ROWS} of {} rows; all of them: in the JSON, on the page", table.rows.len())));
+        page.push(more(format!(
+            "first {ROWS} of {} rows; all of them: in the JSON, on the page",
+            table.rows.len()
+        )));
     }
     if columns.len() < table.columns.len() {
         let left: Vec<&str> = (0..table.columns.len())
@@ -206,7 +211,9 @@ fn how(explanation: &Explanation) -> Vec<(String, String)> {
         .filter(|(_, seconds)| *seconds > 0.05 * total)
         .map(|(name, seconds)| format!("{name} {}", significant(*seconds, 2)))
         .collect();
-    lines.push(("seconds".to_owned(), format!("{} ({})", significant(total, 2), parts.join(", "))));
+    if !parts.is_empty() {
+        lines.push(("seconds".to_owned(), format!("{} ({})", significant(total, 2), parts.join(", "))));
+    }
     lines
 }
 

@@ -39,8 +39,8 @@ pub mod attend {
         Upstream, backward, backward_into, backward_packed, forward_packed,
     };
     pub use spanwise_attention::{
-        Forward, Map, MapSize, Peak, Request, Statistics, Top, forward, forward_into, forward_told, scores,
-        weights,
+        Forward, Map, MapSize, Peak, Request, Statistics, Team, Top, forward, forward_into, forward_told,
+        scores, weights,
     };
     pub use spanwise_kernels::attention::Storage;
     pub use spanwise_lens::{AskedFor, Attended, Summary, attend as summarised};

@@ -1,7 +1,7 @@
 //! Gradients of attention as arrays.
 
 use super::asked::{Arrays, name, take};
-use super::{lasts, with_kind};
+use super::{lasts, on_team, with_kind};
 use crate::array::{Array, Stored, numbers_of, vector, zeros};
 use crate::errors::OrRaise;
 use crate::work;
@@ -74,11 +74,12 @@ fn slopes<'py, T: Stored + Storage>(
             bias: bias.as_mut().map(|bias| bias.as_slice_mut()).transpose()?.map(numbers_of::<T>),
             sinks: dsinks.as_deref_mut(),
         };
-        let work = || backward_into(&problem, &upstream, into);
         if lasts(&problem) {
+            let work = || backward_into(&problem, &upstream, into);
             work::watch(py, &arrays.asked.stop, work)?.or_raise(py)?;
         } else {
-            work::run(py, work).or_raise(py)?;
+            let problem = on_team(&problem);
+            work::run(py, || backward_into(&problem, &upstream, into)).or_raise(py)?;
         }
     }
     let shaped = |of: Bound<'py, numpy::PyArray1<T::Held>>, dims: &[usize]| -> PyResult<Bound<'py, PyAny>> {

@@ -1,9 +1,10 @@
 //! `spanwise.KVCache`: the library's cache of one storage type, shared by threads.
 //!
-//! The lock is only ever waited for, held and let go without the interpreter's lock, so the two cannot wait for each other.
+//! The lock is only ever waited for, held and let go without the interpreter's lock, and by the calling thread: a thread of
+//! the pool that waited for it could have begun, further down, the very work that it waits for.
 
 use super::asked::{Asked, name, request_of, take};
-use super::{Attended, no_numbers, told};
+use super::{Attended, lasts, no_numbers, on_team, told};
 use crate::array::{Array, Kind, Stored, numbers_of, zeros};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
@@ -195,7 +196,7 @@ impl KVCache {
     fn append_as<T: Cached>(&self, py: Python<'_>, k: &Array<'_>, v: &Array<'_>) -> PyResult<()> {
         let (k, v) = (k.view::<T>()?, v.view::<T>()?);
         let rows = k.rank().checked_sub(2).map_or(0, |axis| k.dims()[axis]);
-        let appended = work::run(py, || {
+        let appended = py.detach(|| {
             let mut held = self.write();
             let Some(cache) = T::of_mut(&mut held) else { return Ok(Ok(())) };
             if !self.has_room::<T>(cache.len(), rows) {
@@ -238,18 +239,23 @@ impl KVCache {
         let found: Result<_, AttentionError> = {
             let mut writable = out.readwrite();
             let out = numbers_of::<T>(writable.as_slice_mut()?);
-            let work = || {
+            let (request, stop) = (request.unwrap_or_default(), &asked.stop);
+            py.detach(|| -> PyResult<_> {
                 let held = self.read();
-                let Some(cache) = T::of(&held) else { return Ok(Default::default()) };
-                let problem = cache.problem(q, options)?;
-                Ok((problem.sizes().m, forward_into(&problem, &request.unwrap_or_default(), out)?))
-            };
-            // How many keys there are is not known before the lock is held; few queries never last.
-            if dims[0].saturating_mul(dims[1]).saturating_mul(dims[2]) >= 1 << 12 {
-                work::watch(py, &asked.stop, work)?
-            } else {
-                work::run(py, work)
-            }
+                let Some(cache) = T::of(&held) else { return Ok(Ok(Default::default())) };
+                let problem = match cache.problem(q, options) {
+                    Ok(problem) => problem,
+                    Err(error) => return Ok(Err(error)),
+                };
+                let keys = problem.sizes().m;
+                let found = if lasts(&problem) {
+                    work::watch_detached(stop, || forward_into(&problem, &request, out))?
+                } else {
+                    let problem = on_team(&problem);
+                    work::run_detached(|| forward_into(&problem, &request, out))
+                };
+                Ok(found.map(|statistics| (keys, statistics)))
+            })?
         };
         let (keys, statistics) = found.or_raise(py)?;
         let values = out.reshape(dims)?.into_any();

@@ -69,7 +69,7 @@ pub(super) fn run<T: Storage>(
     let shared = (b * h * n).saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
     // In their order where sums are formed over tasks, so that few of them have to wait for their turn.
     let weight = |task: &Task<'_, T>| if job.bias.is_some() { 0 } else { job.weight(task) };
-    let sharing = Sharing { shared, weight, stopped: || problem.is_stopped() };
+    let sharing = Sharing { team: problem.team, shared, weight, stopped: || problem.is_stopped() };
     let shares = share(tasks, sharing, BackwardScratch::new, |task, scratch| job.run(task, scratch));
     add_queries(problem, &shares, ranges.len(), rows * d, into.q);
     if let (Some(to), Some(total)) = (into.bias, total) {

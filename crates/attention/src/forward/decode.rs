@@ -4,8 +4,8 @@
 //! whoever is free, and put together in their order.
 
 use super::plan::{Item, Layout};
+use crate::share::{Sharing, share};
 use crate::{Problem, Sizes};
-use rayon::prelude::*;
 use spanwise_kernels::attention::{Rowwise, Run, Scratch, Span, Storage};
 use spanwise_kernels::simd::{Isa, Real};
 
@@ -34,21 +34,17 @@ pub(super) fn run<T: Storage>(
     let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
     let keys = m.div_ceil(runs).next_multiple_of(64);
     let item = |of: usize| Item { batch: of / g, group: of % g, blocks: std::iter::once(0..rows).collect() };
-    let one = |scratch: &mut Scratch<T::Real>, at: usize| -> Run<T::Real> {
+    let one = |at: usize, scratch: &mut Scratch<T::Real>| -> Run<T::Real> {
         let item = item(at / runs);
         let layout = Layout::of_rows(problem, &item, 0..rows);
         let start = at % runs * keys;
         let keys = Span { start, end: (start + keys).min(m) };
         T::Real::dispatch(isa, Rowwise { block: layout.block(problem, &item), keys, scratch })
     };
-    let all = 0..b * g * runs;
-    let results: Vec<Run<T::Real>> = if shared {
-        all.into_par_iter().map_init(Scratch::new, one).collect()
-    } else {
-        let mut scratch = Scratch::new();
-        all.map(|at| one(&mut scratch, at)).collect()
-    };
-    let mut results = results.into_iter();
+    let sharing =
+        Sharing { team: problem.team, shared, weight: |_: &usize| keys, stopped: || problem.is_stopped() };
+    let all: Vec<usize> = (0..b * g * runs).collect();
+    let mut results = share(all, sharing, Scratch::new, one).into_iter();
     for of in 0..b * g {
         let first = results.next();
         let Some(mut total) = first else { return };

@@ -91,6 +91,7 @@ pub(super) fn run<T: Storage>(
         }
     }
     let sharing = Sharing {
+        team: problem.team,
         shared,
         weight: |task: &Task<'_, T>| job.weight(&task.item),
         stopped: || problem.is_stopped(),

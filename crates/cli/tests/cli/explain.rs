@@ -186,8 +186,8 @@ fn examples(page: &str) -> Vec<String> {
 fn the_example_of_every_finding_runs_and_has_the_finding() {
     let binary = Path::new(env!("CARGO_BIN_EXE_spanwise")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
-    // Its example has no heads that are alike, and says so.
-    let unseen = ["similar-heads"];
+    // The one's example has no heads that are alike, and says so; the other's is a model in Python.
+    let unseen = ["similar-heads", "narrow-heads"];
     let mut pages = 0;
     for entry in std::fs::read_dir(format!("{ROOT}/docs/findings")).unwrap() {
         let page = entry.unwrap().path();

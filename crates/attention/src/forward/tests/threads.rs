@@ -3,7 +3,7 @@
 use super::cases::{Ask, Case, Data};
 use super::same_bits;
 use crate::forward::{Forward, forward_on};
-use crate::{Alignment, MapSize, Request};
+use crate::{Alignment, MapSize, Request, Team};
 use rayon::ThreadPoolBuilder;
 use spanwise_kernels::attention::Storage;
 use spanwise_kernels::bf16;
@@ -12,6 +12,22 @@ use spanwise_kernels::simd::Isa;
 fn with_threads<T: Storage>(threads: usize, data: &Data<T>, request: &Request) -> Forward<T> {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| forward_on(Isa::detected(), &data.problem(), request))
+}
+
+/// Threads of nobody's pool.
+#[derive(Debug)]
+struct Fresh(usize);
+
+impl Team for Fresh {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, work: &(dyn Fn() + Sync)) {
+        std::thread::scope(|scope| (1..self.0).for_each(|_| drop(scope.spawn(work))));
+        // Those that came first may have left nothing to do.
+        work();
+    }
 }
 
 fn any_number_gives_the_same<T: Storage>(case: &Case) {
@@ -31,6 +47,10 @@ fn any_number_gives_the_same<T: Storage>(case: &Case) {
             let many = with_threads(threads, &data, &request);
             assert!(same_bits(&one.values, &many.values), "{threads} threads: {case:?}");
             assert_eq!(one.statistics, many.statistics, "{threads} threads: {case:?}");
+            let team = Fresh(threads);
+            let many = forward_on(Isa::detected(), &data.problem().on(&team), &request);
+            assert!(same_bits(&one.values, &many.values), "a team of {threads}: {case:?}");
+            assert_eq!(one.statistics, many.statistics, "a team of {threads}: {case:?}");
         }
     }
 }

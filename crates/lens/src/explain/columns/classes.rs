@@ -132,7 +132,9 @@ fn separation(fit: &LogisticFit<Label>, input: &TableInput<'_>) -> Option<Findin
     Some(
         Finding::new(severity, sentence)
             .named("separated-classes")
-            .advised("use a penalty (λ = 1 to begin with); check that the column does not come from the target")
+            .advised(
+                "use a penalty (λ = 1 to begin with); check that the column does not come from the target",
+            )
             .certified("a direction on whose right side every row lies, checked row by row")
             .evident("rows strictly on their own side", found.separated_rows as f64)
             .evident("rows on the boundary", found.boundary_rows as f64)

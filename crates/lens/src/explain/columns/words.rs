@@ -35,7 +35,8 @@ pub(super) fn structure(reached: &Reached, kernel: Option<KernelGain>, facts: &F
         percent(reached.inside.max(0.0)),
     );
     let advice = if named.is_empty() {
-        "the shape is neither squares nor products: bend columns (logarithm, steps), or fit a kernel ridge".to_owned()
+        "the shape is neither squares nor products: bend columns (logarithm, steps), or fit a kernel ridge"
+            .to_owned()
     } else {
         format!("add {} as columns", named.join(", "))
     };
