@@ -74,7 +74,7 @@ class _Layer:
             setattr(self, name, np.zeros(self.heads))
         self.received = np.zeros((self.heads, 0))
 
-    def add(self, stats: AttentionStats, seen: npt.NDArray[Any]) -> None:
+    def add(self, stats: AttentionStats, seen: npt.NDArray[Any], first_key: int) -> None:
         """Adds a call; `seen` counts the keys that each row sees, broadcast to (B, H, N)."""
         assert stats.entropy is not None and stats.max is not None and stats.received is not None
         live = stats.max > 0
@@ -90,17 +90,18 @@ class _Layer:
         self.largest += np.where(live, stats.max, 0.0).sum(axis=(0, 2))
         # A row with one key has no choice.
         self.saturated += (several & (stats.max > _SATURATED)).sum(axis=(0, 2))
-        self._receive(stats.received.sum(axis=0))
+        self._receive(stats.received.sum(axis=0), first_key)
         queries, keys = stats.max.shape[2], stats.received.shape[2]
         if stats.map_mean is not None and stats.map_max is not None and queries * keys > self.queries * self.keys:
             self.map_mean, self.map_max = stats.map_mean.astype(np.float32), stats.map_max.astype(np.float32)
             self.queries, self.keys = queries, keys
 
-    def _receive(self, mass: F64) -> None:
-        more = mass.shape[1] - self.received.shape[1]
+    def _receive(self, mass: F64, first_key: int) -> None:
+        places = slice(first_key, first_key + mass.shape[1])
+        more = places.stop - self.received.shape[1]
         if more > 0:
             self.received = np.pad(self.received, ((0, 0), (0, more)))
-        self.received[:, : mass.shape[1]] += mass
+        self.received[:, places] += mass
 
     def numbers(self) -> dict[str, F64]:
         """One number per head, by name."""
@@ -169,7 +170,7 @@ class Lens:
             config._attn_implementation_internal = before
         self._before, self._names = [], {}
 
-    def _watch(self, module: Any, q: Any, k: Any, v: Any, options: dict[str, Any]) -> Any:
+    def _watch(self, module: Any, q: Any, k: Any, v: Any, options: dict[str, Any], first_key: int) -> Any:
         """Called for every attention layer of any model; gives the values where the layer is one of ours."""
         from .transformers import served
 
@@ -190,7 +191,7 @@ class Lens:
             q.detach(), k.detach(), v.detach(), **plain, stats=["entropy", "max", "received", cells]
         )
         layer = self._found.setdefault(name, _Layer(name, q.shape[1]))
-        layer.add(stats, seen_counts(n, m, plain))
+        layer.add(stats, seen_counts(n, m, plain), first_key)
         return values
 
     @property

@@ -42,6 +42,8 @@ class Facts:
         True for tokens, False for padding.
     lengths : list of int, optional
         Where all padding comes last: how many keys each batch entry has.
+    first_key : int
+        The place of the first key among all tokens: a sliding cache has let go of those before it.
     """
 
     queries: int
@@ -51,6 +53,7 @@ class Facts:
     window: Window | None
     padding: torch.Tensor | None
     lengths: list[int] | None
+    first_key: int = 0
 
     def booleans(self, batch: int, device: Any) -> torch.Tensor:
         """The same as (B, 1, N, M) booleans, True keeps."""
@@ -226,7 +229,7 @@ def mask(
         padding = padding[:, kv_offset : kv_offset + kv_length].to(torch.bool)
     shift = int(q_offset) - kv_offset
     padding, lengths = _told(padding, min(kv_length, max(shift + q_length, 0)) if causal else kv_length)
-    facts = Facts(q_length, kv_length, shift, causal, window, padding, lengths)
+    facts = Facts(q_length, kv_length, shift, causal, window, padding, lengths, kv_offset)
     if allow_is_bidirectional_skip and padding is None and not causal and facts.options() == {}:
         return None
     return Pattern(facts, batch_size, device)

@@ -28,8 +28,8 @@ NAME = "spanwise"
 
 _TYPES = frozenset({torch.float64, torch.float32, torch.bfloat16, torch.float16})
 
-# Each is told of every layer's call, and gives its values where it computed them: see `spanwise.lens`.
-Watcher = Callable[[torch.nn.Module, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any]], Any]
+# Each is told of every layer's call and of the place of its first key, and gives its values where it computed them: see `spanwise.lens`.
+Watcher = Callable[[torch.nn.Module, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any], int], Any]
 watchers: list[Watcher] = []
 
 
@@ -110,8 +110,9 @@ def forward(
     key, value, options = _options(query, key, value, attention_mask, bool(causal), position_bias)
     options.update(scale=scaling, softcap=softcap, sinks=s_aux)
     seen = None
+    first_key = attention_mask.facts.first_key if isinstance(attention_mask, Pattern) else 0
     for watcher in watchers:
-        found = watcher(module, query, key, value, options)
+        found = watcher(module, query, key, value, options, first_key)
         seen = found if found is not None else seen
     # Those values have no gradient and drop nothing.
     plain = seen is not None and dropout == 0.0 and not _wants_gradient(query, key, value, options)

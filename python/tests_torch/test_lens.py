@@ -104,6 +104,16 @@ def test_the_implementation_is_restored_also_after_an_error() -> None:
         assert not spanwise.transformers.watchers
 
 
+def test_keys_of_a_sliding_cache_keep_their_places() -> None:
+    model, tokens = MODELS["mistral"].fresh("sdpa"), words(False)["input_ids"][:1]
+    with torch.no_grad(), spanwise.lens(model) as lens:
+        made = model.generate(tokens, max_new_tokens=12, min_new_tokens=12, do_sample=False)
+    received = lens.received(0)
+    # The last token was never a key; every other one has seen at least itself.
+    assert received.shape[1] == made.shape[1] - 1 > model.config.sliding_window
+    assert (received > 0).all()
+
+
 def test_calls_add_up() -> None:
     model, inputs = MODELS["llama"].fresh("sdpa"), words(False)
     with torch.no_grad(), spanwise.lens(model) as once:

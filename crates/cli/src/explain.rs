@@ -66,13 +66,19 @@ impl Stages {
     }
 
     fn say(&self, stage: &'static str) {
-        // Attention alone tells how far it is.
-        if stage == "attention" {
-            self.styled("{msg} {bar:40} {percent} %, {elapsed}, {eta} left");
-        } else {
-            self.styled("{spinner} {msg} {elapsed}");
-        }
         self.0.set_message(stage);
+        // Attention tells how far it is; the stages of a large table begin about here.
+        let begins = match stage {
+            "attention" => return self.styled("{msg} {bar:40} {percent} %, {elapsed}, {eta} left"),
+            "fit" => 0.0,
+            "columns" | "logistic" => 0.05,
+            "rows" => 0.1,
+            "reach" => 0.3,
+            "figures" => 0.95,
+            _ => return self.styled("{spinner} {msg} {elapsed}"),
+        };
+        self.styled("{spinner} {msg} {bar:40} {percent} %, {elapsed}");
+        self.advance(begins);
     }
 
     /// How much of the stage is done, from 0 to 1.
