@@ -68,8 +68,7 @@ describe("the page", { concurrency: 3 }, () => {
             // Figures that are drawn again on a new size are by the next frame.
             await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
             assert.deepEqual(await page.evaluate(misdrawn), [], `${screen}, ${scheme}`);
-            // Colours differ by theme and places by screen: two of the four meet all of them.
-            if ((screen === "phone") === (scheme === "dark")) assert.deepEqual(await page.evaluate(inaccessible), [], `${screen}, ${scheme}`);
+            assert.deepEqual(await page.evaluate(inaccessible), [], `${screen}, ${scheme}`);
           }
         }
         assert.deepEqual(requests, []);
