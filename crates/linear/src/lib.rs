@@ -23,6 +23,7 @@ mod hostile;
 pub mod measure;
 pub mod project;
 pub mod reference;
+mod seeded;
 mod small;
 pub mod solve;
 mod sparse;
@@ -33,6 +34,7 @@ mod testing;
 pub use error::{BytesFault, Extent, LinearError};
 #[doc(inline)]
 pub use fit::{Deficiency, LeastSquares, LinearFit};
+pub use seeded::Seeded;
 pub use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource};
 pub use sparse::CsrMatrix;
 #[doc(inline)]

@@ -1,29 +1,24 @@
 //! Pseudo-random numbers that are the same on every machine: samples of rows, and data made by formula.
 
-/// A counter, well mixed (`SplitMix64`, by Steele, Lea and Flood).
+use spanwise_linear::Seeded;
+
+/// The library's generator, and what samples need of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(Seeded);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        Random(Seeded::new(seed))
     }
 
     /// Below `n`, which is at least 1.
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
+        self.0.below(n)
     }
 
     /// Uniform on [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.uniform()
     }
 
     /// Uniform between two numbers.
@@ -53,10 +48,6 @@ impl Random {
 
     /// `0..n` in random order.
     pub(crate) fn permutation(&mut self, n: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..n).collect();
-        for i in (1..n).rev() {
-            order.swap(i, self.below(i + 1));
-        }
-        order
+        self.0.permutation(n)
     }
 }

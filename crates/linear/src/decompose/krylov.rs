@@ -15,9 +15,9 @@
 //!
 //! X may be centred as it is multiplied: `(X − 1μᵀ)W = XW − 1(μᵀW)`, `(X − 1μᵀ)ᵀV = XᵀV − μ(1ᵀV)`.
 
-use super::random::Random;
 use super::svd::{Sketch, Svd, factored};
 use crate::LinearError;
+use crate::Seeded;
 use crate::check::Argument;
 use crate::dense::{
     Vectors, axpy, leading_columns, multiply, multiply_transposed, norm, scale_columns, table_times, thin_qr,
@@ -68,7 +68,7 @@ pub(super) fn leading_directions(
     let (n, p) = (x.rows.rows(), x.rows.cols());
     let side = n.min(p);
     let width = k.saturating_add(sketch.oversampling).min(side);
-    let mut random = Random::new(sketch.seed);
+    let mut random = Seeded::new(sketch.seed);
     let mut next = x.times(&Matrix::from_fn(p, width, |_, _| random.normal())); // n × l
     let (mut basis, mut images) = (Vec::new(), Vec::new());
     for round in 0..=sketch.power_iterations {

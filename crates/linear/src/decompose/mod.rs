@@ -18,7 +18,6 @@ mod low_rank;
 mod pca;
 mod pivoted_qr;
 mod qr;
-mod random;
 mod svd;
 #[cfg(test)]
 mod tests;

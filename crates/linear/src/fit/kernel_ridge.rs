@@ -14,8 +14,8 @@
 
 use super::factor::{Cholesky, cholesky_with_jitter};
 use super::kernel::{Kernel, Resolved, resolve};
-use super::seeded::Seeded;
 use super::{factor, passes};
+use crate::Seeded;
 use crate::check::{self, argument};
 use crate::{Extent, LinearError};
 use faer::Mat;

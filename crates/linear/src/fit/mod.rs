@@ -21,7 +21,6 @@ mod passes;
 mod polynomial;
 mod ridge;
 mod ridge_path;
-mod seeded;
 mod separation;
 mod singular;
 mod softmax;

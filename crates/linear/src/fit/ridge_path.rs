@@ -14,9 +14,9 @@
 
 use super::moments::{Data, Method, Moments, Solution};
 use super::ridge::{RidgeFit, finished, prepared};
-use super::seeded::Seeded;
 use super::{factor, passes};
 use crate::LinearError;
+use crate::Seeded;
 use crate::check::{self, argument};
 use crate::dense::Tridiagonal;
 use faer::linalg::matmul::matmul;

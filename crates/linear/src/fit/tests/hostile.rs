@@ -1,7 +1,7 @@
 //! Numbers at the edge of the format, in every fit: an answer or an error, never a panic and never an endless loop.
 
-use super::seeded::Seeded;
 use super::*;
+use crate::Seeded;
 use spanwise_kernels::View;
 
 const EDGES: [f64; 14] = [

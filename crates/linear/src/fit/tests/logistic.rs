@@ -2,8 +2,8 @@
 //! (`LogisticRegression(C, solver="newton-cholesky", tol=1e-14)`) on the formulas of `example` below.
 
 use super::*;
+use crate::Seeded;
 use crate::fit::SeparationKind;
-use crate::fit::seeded::Seeded;
 
 const ROWS: i32 = 40;
 

@@ -1,7 +1,7 @@
 //! Literals from scipy 1.17 `optimize.nnls`, and for the simplex from trying every support with `numpy.linalg.solve`.
 
 use super::*;
-use crate::fit::seeded::Seeded;
+use crate::Seeded;
 
 fn example() -> (Vec<f64>, Vec<f64>) {
     let x = (0..8).flat_map(|i| (0..4).map(move |j| f64::from((i * 5 + j * 3) % 11 - 4)));

@@ -1,7 +1,7 @@
 //! Every pass against its definition, over one list of shapes and layouts.
 
 use super::*;
-use crate::fit::seeded::Seeded;
+use crate::Seeded;
 
 /// Rows × columns: below and above a tile, above all chunks, wide enough for a shared accumulator.
 const SHAPES: [(usize, usize); 7] = [(1, 1), (3, 5), (255, 4), (257, 9), (9000, 3), (40, 330), (1100, 325)];

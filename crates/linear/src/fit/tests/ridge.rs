@@ -2,7 +2,7 @@
 //! `RidgeCV(alphas, store_cv_results=True)` for leave-one-out errors, on the formulas of `example` below.
 
 use super::*;
-use crate::fit::seeded::Seeded;
+use crate::Seeded;
 use crate::fit::{RidgeMethod, RidgePath};
 
 fn example() -> (Vec<f64>, Vec<f64>) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fit::seeded::Seeded;
+use crate::Seeded;
 
 const WHOLE: Request = Request { hessian: true, every: 1 };
 
