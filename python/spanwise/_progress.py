@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "fitting"]
 
 # Nothing is said before this many seconds have passed, and not more often than this.
 _PATIENCE = 0.5
@@ -24,22 +25,34 @@ def _is_watched() -> bool:
 
 
 class Progress:
-    """A line that says what is being done; ``shown`` None decides by who looks."""
+    """A line that says what is being done; ``shown`` None decides by who looks.
 
-    def __init__(self, what: str, shown: bool | None) -> None:
+    Work that is one call has no steps to tell of: with ``working`` the line says that, and how long it has taken so far.
+    """
+
+    def __init__(self, what: str, shown: bool | None, working: str | None = None) -> None:
         self._what = what
         self._shown = _is_watched() if shown is None else shown
         self._patience = _PATIENCE if shown is None else 0.0
         self._start = time.monotonic()
         self._last = 0.0
         self._width = 0
+        self._working = working
+        self._ended = threading.Event()
+        self._clock: threading.Thread | None = None
 
     def __enter__(self) -> Self:
+        if self._shown and self._working is not None:
+            self._clock = threading.Thread(target=self._tick, args=(self._working,), daemon=True)
+            self._clock.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._clock is not None:
+            self._clock.join()
         if self._width:
             self._write("\r" + " " * self._width + "\r")
 
@@ -58,6 +71,10 @@ class Progress:
         self._write("\r" + line.ljust(self._width))
         self._width = len(line)
 
+    def _tick(self, text: str) -> None:
+        while not self._ended.wait(_EVERY):
+            self.say(text)
+
     def over(self, chunks: Iterable[Any]) -> Iterator[Any]:
         """The same chunks, counted."""
         rows = 0
@@ -73,3 +90,8 @@ class Progress:
             sys.stderr.flush()
         except (OSError, ValueError, AttributeError):  # nobody to tell
             self._shown = False
+
+
+def fitting(operation: str, shown: bool | None, shape: tuple[int, ...]) -> Progress:
+    """The line of one call that fits a table of ``shape``."""
+    return Progress(operation, shown, " × ".join(f"{size:,}" for size in shape))

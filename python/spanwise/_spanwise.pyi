@@ -153,10 +153,10 @@ def logistic(
 def kernel_ridge(
     x: Array,
     y: F64,
+    weights: F64 | None,
     kernel: Described,
     alpha: float,
-    landmarks: int | None,
-    seed: int,
+    drawn: tuple[int | None, int],
     leave_one_out: bool,
 ) -> KernelModel: ...
 def pca(x: Array, components: int | None, method: str, seed: int) -> dict[str, Any]: ...

@@ -16,8 +16,6 @@ use spanwise::explain::{
 };
 use spanwise::linear::told::{Encoded, FitFacts, Label};
 use spanwise::report::{Ink, Theme, explained_text, figure_svg, page_html, to_json};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Explanation>()?;
@@ -156,19 +154,10 @@ fn explain_table<'py>(
         command: "",
     };
     let stage = stage.map(|stage| stage.clone().unbind());
-    // Between its stages the work can be ended by leaving it; nobody sees what it has by then.
-    let stop = AtomicBool::new(false);
-    let mut tell = |text| {
-        if stop.load(Ordering::Relaxed) {
-            resume_unwind(Box::new("stopped"));
-        }
-        say(stage.as_ref(), text);
-    };
-    let work = || catch_unwind(AssertUnwindSafe(|| table_explained(&input, &mut tell)));
-    match work::watch(py, &stop, work)? {
-        Ok(found) => Ok(Explanation(found.or_raise(py)?)),
-        Err(panic) => resume_unwind(panic),
-    }
+    let work = || table_explained(&input, &mut |text| say(stage.as_ref(), text));
+    // The sample that is looked at in depth takes its time however few the numbers are.
+    let found = work::fit(py, f64::INFINITY, work)?;
+    Ok(Explanation(found.or_raise(py)?))
 }
 
 /// Queries, keys and values, as `attention` takes them.

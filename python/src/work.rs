@@ -5,11 +5,15 @@
 //!
 //! Python notes Ctrl-C and waits for its main thread to look. Work that lasts is therefore given to the pool while
 //! the calling thread looks every [`EVERY`]; a flag tells the work to end, and its caller gets `KeyboardInterrupt`.
+//! Attention takes the flag as an argument ([`watch`]). A fit, many calls deep, runs in a pool whose threads heed one
+//! ([`fit`]; see `spanwise_kernels::stop`).
 
 use pyo3::prelude::*;
 use rayon::{Scope, ThreadPool};
+use spanwise_kernels::stop::{self, Stopped};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -67,10 +71,25 @@ pub(crate) fn watch<R: Send>(
 /// The same of a thread that has let the interpreter go already. What that thread holds, the work may use; it must not
 /// wait for locks itself, since a thread of the pool may begin other work before it goes on.
 pub(crate) fn watch_detached<R: Send>(stop: &AtomicBool, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    let (found, raised) = watched(own_pool(), stop, work);
+    match (raised, found) {
+        (None, Some(found)) => Ok(found),
+        (Some(raised), _) => Err(raised),
+        // Only a panic leaves nothing, and it has been carried on.
+        (None, None) => unreachable!("work that ends gives a result"),
+    }
+}
+
+/// Runs `work` in `pool`, or in everybody's, while this thread looks for signals; what was raised sets `stop`.
+fn watched<R: Send>(
+    pool: Option<&ThreadPool>,
+    stop: &AtomicBool,
+    work: impl FnOnce() -> R + Send,
+) -> (Option<R>, Option<PyErr>) {
     let (result, done, mut raised) = (Mutex::new(None), AtomicBool::new(false), None);
     let caller = Wake { caller: thread::current(), done: &done };
     let to = &result;
-    scoped(|scope| {
+    scoped(pool, |scope| {
         scope.spawn(move |_| {
             let _told_even_after_a_panic = caller;
             let found = work();
@@ -84,20 +103,76 @@ pub(crate) fn watch_detached<R: Send>(stop: &AtomicBool, work: impl FnOnce() -> 
             }
         }
     });
-    match (raised, result.into_inner().unwrap_or_else(PoisonError::into_inner)) {
-        (None, Some(found)) => Ok(found),
-        (Some(raised), _) => Err(raised),
-        // Only a panic leaves nothing, and it has been carried on above.
-        (None, None) => unreachable!("work that ends gives a result"),
-    }
+    (result.into_inner().unwrap_or_else(PoisonError::into_inner), raised)
 }
 
 /// Runs `op` on this thread, and what it spawns in the pool.
-fn scoped<'s>(op: impl FnOnce(&Scope<'s>)) {
-    match own_pool() {
+fn scoped<'s>(pool: Option<&ThreadPool>, op: impl FnOnce(&Scope<'s>)) {
+    match pool {
         Some(pool) => pool.in_place_scope(op),
         None => rayon::in_place_scope(op),
     }
+}
+
+/// Multiplications from which on a fit is worth watching: some hundredths of a second.
+const LASTING: f64 = 1e9;
+
+/// A pool whose threads heed a flag, and the generation of forked processes it was made in.
+struct Heeding {
+    pool: ThreadPool,
+    stop: Arc<AtomicBool>,
+    forks: usize,
+}
+
+impl Heeding {
+    fn new() -> Option<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let heeded = Arc::clone(&stop);
+        let threads = rayon::ThreadPoolBuilder::new().start_handler(move |_| stop::heed(Arc::clone(&heeded)));
+        Some(Heeding { pool: threads.build().ok()?, stop, forks: FORKS.load(Ordering::Relaxed) })
+    }
+
+    /// The one that was made before, unless it is in use.
+    fn kept() -> Option<Self> {
+        let kept = HEEDING.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        if kept.forks == FORKS.load(Ordering::Relaxed) {
+            return Some(kept);
+        }
+        // Its threads are in another process; nothing of it may be waited for.
+        std::mem::forget(kept);
+        None
+    }
+}
+
+/// Signals reach the main thread alone, so one pool is enough. It is
+/// taken out while in use.
+static HEEDING: Mutex<Option<Heeding>> = Mutex::new(None);
+
+/// Runs a fit of about `products` multiplications with the interpreter free for other threads. One that lasts ends when a
+/// signal says so, and what was raised is given back.
+pub(crate) fn fit<R: Send>(py: Python<'_>, products: f64, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    if products < LASTING || !is_main_thread(py)? {
+        return Ok(run(py, work));
+    }
+    let Some(heeding) = Heeding::kept().or_else(Heeding::new) else {
+        return Ok(run(py, work));
+    };
+    let caught = || catch_unwind(AssertUnwindSafe(work));
+    let (found, raised) = py.detach(|| watched(Some(&heeding.pool), &heeding.stop, caught));
+    heeding.stop.store(false, Ordering::Relaxed);
+    *HEEDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(heeding);
+    match (raised, found) {
+        (_, Some(Err(panic))) if !panic.is::<Stopped>() => resume_unwind(panic),
+        (Some(raised), _) => Err(raised),
+        (None, Some(Ok(found))) => Ok(found),
+        (None, _) => unreachable!("work ends with a result, or because something was raised"),
+    }
+}
+
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    threading.call_method0("get_ident")?.eq(main)
 }
 
 /// Tells a waiting thread that there is nothing left to wait for, when dropped.

@@ -1,6 +1,9 @@
 """Columns of words in `spanwise.linear`: one column of 0 and 1 for each level but the first."""
 
 import pickle
+import sys
+import threading
+import types
 
 import numpy as np
 import pandas as pd
@@ -8,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from spanwise import errors, linear
+from spanwise import _progress, errors, linear
 
 RNG = np.random.default_rng(8)
 TOWNS = np.array(["Chur", "Bern", "Basel"])[RNG.integers(0, 3, 90)]
@@ -112,6 +115,21 @@ def test_what_is_neither_numbers_nor_words_is_refused_by_name():
         linear.lstsq(holes, Y)
     with pytest.raises(errors.NumberError, match="levels"):
         linear.lstsq(pd.DataFrame({"name": [f"n{i}" for i in range(1200)]}), np.ones(1200))
+
+
+def test_progress_of_one_call_tells_its_shape_and_time(capsys, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((500, 3))
+    lstsq = linear._fit._spanwise.lstsq
+    told = threading.Event()
+    monkeypatch.setattr(_progress, "_EVERY", 0.01)
+    monkeypatch.setattr(_progress.Progress, "_write", lambda self, text: (told.set(), sys.stderr.write(text)))
+    slow = types.SimpleNamespace(lstsq=lambda *given: (told.wait(60), lstsq(*given))[1])
+    monkeypatch.setattr(linear._fit, "_spanwise", slow)
+    linear.lstsq(X, X[:, 0], progress=True)
+    assert "fit: 500 × 3, " in capsys.readouterr().err
+    told.set()
+    linear.lstsq(X, X[:, 0])
+    assert capsys.readouterr().err == ""
 
 
 def test_progress_counts_chunks_where_it_is_wanted(capsys):

@@ -10,6 +10,7 @@ mod mapped;
 mod matrix;
 mod shape;
 pub mod simd;
+pub mod stop;
 pub mod tall;
 mod view;
 

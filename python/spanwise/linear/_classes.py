@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, vector
+from .._progress import fitting
 from .._tables import Design, features, predicted
 from ..errors import ShapeError
 
@@ -121,6 +122,7 @@ def logistic(
     optimiser: Literal["auto", "newton", "lbfgs"] = "auto",
     tolerance: float = 1e-8,
     iterations: int = 100,
+    progress: bool | None = None,
 ) -> LogisticFit:
     """Logistic regression for two classes, softmax regression for more.
 
@@ -141,6 +143,8 @@ def logistic(
     tolerance : float
     iterations : int
         At most so many; ten times as many for L-BFGS.
+    progress : bool, optional
+        As for :func:`lstsq`.
 
     Returns
     -------
@@ -165,15 +169,11 @@ def logistic(
         )
     classes, codes = coded(labels)
     weights = None if weights is None else vector("logistic regression", "weights", weights)
-    parts = _spanwise.logistic(
-        table.values,
-        codes,
-        weights,
-        float(penalty),
-        intercept,
-        optimiser,
-        (float(tolerance), int(iterations)),
-    )
+    limits = (float(tolerance), int(iterations))
+    with fitting("logistic regression", progress, table.values.shape):
+        parts = _spanwise.logistic(
+            table.values, codes, weights, float(penalty), intercept, optimiser, limits
+        )
     parts["classes"] = classes[parts["classes"]]
     parts["intercept"] = parts.pop("intercepts")
     if parts["separation"] is not None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, matrix
+from .._progress import fitting
 from .._tables import Design, features, predicted
 from ..errors import NumberError
 
@@ -128,7 +129,14 @@ class Pca:
         return _spanwise.pca_inverse_transform(values, self.components, self.mean)
 
 
-def pca(X: Any, components: int | None = None, *, method: PcaMethod = "auto", seed: int = 0) -> Pca:
+def pca(
+    X: Any,
+    components: int | None = None,
+    *,
+    method: PcaMethod = "auto",
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Pca:
     """The principal components of the rows of ``X``.
 
     Parameters
@@ -141,6 +149,8 @@ def pca(X: Any, components: int | None = None, *, method: PcaMethod = "auto", se
         Chosen by shape unless named.
     seed : int
         For the randomized method.
+    progress : bool, optional
+        As for :func:`lstsq`.
 
     Returns
     -------
@@ -154,4 +164,6 @@ def pca(X: Any, components: int | None = None, *, method: PcaMethod = "auto", se
     (array([1., 2.]), array([1.]))
     """
     table = features("decompose", "X", X)
-    return Pca(names=table.names, design=table.design, **_spanwise.pca(table.values, components, method, seed))
+    with fitting("pca", progress, table.values.shape):
+        parts = _spanwise.pca(table.values, components, method, seed)
+    return Pca(names=table.names, design=table.design, **parts)

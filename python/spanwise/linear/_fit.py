@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, Real, is_chunks, target, vector
-from .._progress import Progress
+from .._progress import Progress, fitting
 from .._tables import Design, Features, features, predicted
 from ..errors import DtypeError, NumberError, ShapeError
 
@@ -222,7 +222,8 @@ def lstsq(
     refinement : int
         At most this many passes that improve the solution; they end when they stop helping.
     progress : bool, optional
-        Whether to say on stderr how many chunks were read; in notebooks and interactive terminals unless given.
+        Whether to say on stderr how far the work is: the chunks that were read, or the time that has passed. Where it is not
+        given, it is said in notebooks and interactive terminals once the work has taken half a second.
 
     Returns
     -------
@@ -253,7 +254,8 @@ def lstsq(
     targets = target("fit", "y", y)
     weights = None if weights is None else vector("fit", "weights", weights)
     asked = (intercept, drop, tolerance, refinement)
-    parts = _spanwise.lstsq(table.values, targets, weights, asked, list(table.names or ()))
+    with fitting("fit", progress, table.values.shape):
+        parts = _spanwise.lstsq(table.values, targets, weights, asked, list(table.names or ()))
     return _linear_fit(parts, table.names, table.design, targets.ndim == 1)
 
 
@@ -290,7 +292,13 @@ class RidgeFit:
 
 
 def ridge(
-    X: Any, y: Any, *, alpha: Any = 1.0, intercept: bool = True, weights: Any = None
+    X: Any,
+    y: Any,
+    *,
+    alpha: Any = 1.0,
+    intercept: bool = True,
+    weights: Any = None,
+    progress: bool | None = None,
 ) -> RidgeFit:
     """Ridge regression: the ``w`` and ``b`` that make ``Σ (y - Xw - b)² + alpha·‖w‖²`` smallest.
 
@@ -303,6 +311,8 @@ def ridge(
     intercept : bool
     weights : array, (n,), optional
         One weight ≥ 0 per row.
+    progress : bool, optional
+        As for :func:`lstsq`.
 
     Returns
     -------
@@ -321,7 +331,8 @@ def ridge(
     one = targets.ndim == 1
     alphas = penalties(alpha, 1 if one else targets.shape[1])
     weights = None if weights is None else vector("ridge", "weights", weights)
-    parts = _spanwise.ridge(table.values, targets, alphas, weights, intercept)
+    with fitting("ridge", progress, table.values.shape):
+        parts = _spanwise.ridge(table.values, targets, alphas, weights, intercept)
     parts["coefficients"] = parts["coefficients"].T
     parts["residual_norm"] = np.sqrt(parts.pop("residual_squares"))
     parts["alpha"] = np.array(alphas)

@@ -56,22 +56,27 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         self.landmarks = landmarks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fits ``X`` (n, d) to ``y`` (n,) or (n, t)."""
-        X, y, _ = regression(self, X, y, None)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits ``X`` (n, d) to ``y`` (n,) or (n, t), with one weight ≥ 0 per row where given."""
+        X, y, weights = regression(self, X, y, sample_weight)
         columns = y[:, None] if y.ndim == 1 else y
         alphas = penalties(self.alpha, columns.shape[1])
         kernel = self._described(X.shape[1])
         count = 0 if self.landmarks is None else int(self.landmarks)
         self.models_ = [
             _spanwise.kernel_ridge(
-                X, np.ascontiguousarray(column), kernel, alpha, count, int(self.random_state), False
+                X, np.ascontiguousarray(column), weights, kernel, alpha, (count, int(self.random_state)), False
             )
             for column, alpha in zip(columns.T, alphas, strict=True)
         ]
         coefficients = np.stack([model.coefficients for model in self.models_], axis=1)
-        self.dual_coef_ = coefficients[:, 0] if y.ndim == 1 else coefficients
         self.X_fit_ = self.models_[0].landmarks
+        if self.landmarks is None and weights is not None:
+            # The models leave rows of weight 0 out; here they are rows like the others, with coefficients of 0.
+            kept, self.X_fit_ = coefficients, X
+            coefficients = np.zeros((len(X), columns.shape[1]))
+            coefficients[weights > 0.0] = kept
+        self.dual_coef_ = coefficients[:, 0] if y.ndim == 1 else coefficients
         return self
 
     def _described(self, columns: int) -> tuple[str, float | None, int, float]:

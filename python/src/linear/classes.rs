@@ -1,5 +1,6 @@
 //! Logistic and softmax regression.
 
+use super::products;
 use crate::array::{Answer, Array, Name, with_real};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
@@ -42,11 +43,13 @@ pub(crate) fn logistic<'py>(
     };
     let (tolerance, iterations) = limits;
     let settings = Logistic { penalty, intercept, optimiser, tolerance, iterations };
-    let fit = with_real!(x, |x| work::run(py, || match weights {
+    // A handful of steps, each with a Gram matrix of its own.
+    let products = 8.0 * products(&x);
+    let fit = with_real!(x, |x| work::fit(py, products, || match weights {
         Some(weights) => settings.fit_weighted(x, labels, weights),
         None => settings.fit(x, labels),
     }));
-    let fit = fit.or_raise(py)?;
+    let fit = fit?.or_raise(py)?;
     let errors = fit.standard_errors.as_ref().map(|errors| crate::array::matrix(py, errors)).transpose()?;
     let constant_errors = fit.intercept_standard_errors.map(|errors| crate::array::vector(py, errors));
     let separation = fit.separation.as_ref().map(|found| {

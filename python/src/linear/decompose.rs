@@ -1,5 +1,6 @@
 //! Principal components, singular values, QR.
 
+use super::products;
 use crate::array::{Answer, Array, Name, matrix, with_real};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
@@ -38,7 +39,8 @@ pub(crate) fn pca<'py>(
         }
     };
     let options = PcaOptions { components, method, sketch: Sketch { seed, ..Sketch::default() } };
-    let found = with_real!(x, |x| work::run(py, || library::pca(x, options))).or_raise(py)?;
+    let products = products(&x);
+    let found = with_real!(x, |x| work::fit(py, products, || library::pca(x, options)))?.or_raise(py)?;
     let method = match found.method {
         PcaMethod::Covariance => "covariance",
         PcaMethod::Dual => "dual",
@@ -58,7 +60,9 @@ pub(crate) fn pca<'py>(
 }
 
 /// Components and mean as the library takes them.
-fn rebuilt(components: &Array<'_>, mean: &Array<'_>) -> PyResult<Pca> {
+fn rebuilt(components: &Bound<'_, PyAny>, mean: &Bound<'_, PyAny>) -> PyResult<Pca> {
+    let components = Array::real(components, name("components"))?;
+    let mean = Array::real(mean, name("mean"))?;
     let directions: View<'_, f64> = components.view()?;
     let (rows, cols) = match *directions.dims() {
         [rows, cols] => (rows, cols),
@@ -80,29 +84,25 @@ fn rebuilt(components: &Array<'_>, mean: &Array<'_>) -> PyResult<Pca> {
 /// Coordinates (n × k) of the rows of `x` (n × p).
 #[pyfunction]
 pub(crate) fn pca_transform<'py>(
-    py: Python<'py>,
     x: &Bound<'py, PyAny>,
     components: &Bound<'py, PyAny>,
     mean: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let x = Array::real(x, name("X"))?;
-    let pca = rebuilt(&Array::real(components, name("components"))?, &Array::real(mean, name("mean"))?)?;
-    let scores = with_real!(x, |x| work::run(py, || pca.transform(x))).or_raise(py)?;
-    matrix(py, &scores)
+    let (x, pca) = (Array::real(x, name("X"))?, rebuilt(components, mean)?);
+    let scores = with_real!(x, |x| work::run(mean.py(), || pca.transform(x)));
+    matrix(mean.py(), &scores.or_raise(mean.py())?)
 }
 
 /// Rows (n × p) of coordinates (n × k).
 #[pyfunction]
 pub(crate) fn pca_inverse_transform<'py>(
-    py: Python<'py>,
     scores: &Bound<'py, PyAny>,
     components: &Bound<'py, PyAny>,
     mean: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let scores = Array::real(scores, name("scores"))?;
-    let pca = rebuilt(&Array::real(components, name("components"))?, &Array::real(mean, name("mean"))?)?;
-    let rows = with_real!(scores, |scores| work::run(py, || pca.inverse_transform(scores))).or_raise(py)?;
-    matrix(py, &rows)
+    let (scores, pca) = (Array::real(scores, name("scores"))?, rebuilt(components, mean)?);
+    let rows = with_real!(scores, |scores| work::run(mean.py(), || pca.inverse_transform(scores)));
+    matrix(mean.py(), &rows.or_raise(mean.py())?)
 }
 
 /// What `svd` gives: U, s, Vᵀ.
@@ -118,12 +118,13 @@ pub(crate) fn svd<'py>(
     seed: Option<u64>,
 ) -> PyResult<Factors<'py>> {
     let x = Array::real(x, name("X"))?;
-    let found = with_real!(x, |x| work::run(py, || match (k, seed) {
+    let products = products(&x);
+    let found = with_real!(x, |x| work::fit(py, products, || match (k, seed) {
         (Some(k), Some(seed)) => library::svd_randomized(x, k, Sketch { seed, ..Sketch::default() }),
         (Some(k), None) => library::svd_truncated(x, k),
         (None, _) if full => library::svd_full(x),
         (None, _) => library::svd(x),
-    }))
+    }))?
     .or_raise(py)?;
     let right = matrix(py, &found.v.transposed())?;
     Ok((matrix(py, &found.u)?, crate::array::vector(py, found.singular_values), right))
@@ -136,7 +137,12 @@ type Triangular<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 #[pyfunction]
 pub(crate) fn qr<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, full: bool) -> PyResult<Triangular<'py>> {
     let x = Array::real(x, name("X"))?;
-    let found = with_real!(x, |x| work::run(py, || if full { library::qr_full(x) } else { library::qr(x) }))
-        .or_raise(py)?;
+    let products = products(&x);
+    let found = with_real!(x, |x| work::fit(py, products, || if full {
+        library::qr_full(x)
+    } else {
+        library::qr(x)
+    }))?
+    .or_raise(py)?;
     Ok((matrix(py, &found.q)?, matrix(py, &found.r)?))
 }

@@ -1,5 +1,6 @@
 //! Kernel ridge regression.
 
+use super::Table;
 use crate::array::{Array, Name, matrix, vector, with_real};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
@@ -38,28 +39,35 @@ fn described(kernel: Kernel) -> Described {
 #[pyclass(module = "spanwise._spanwise", frozen)]
 pub(crate) struct KernelModel(KernelRidgeFit);
 
-/// Fits `y` (n, f64 without gaps). `landmarks`: `None` for the library's choice, 0 for all rows.
+/// Fits `y` and `weights` (n, f64 without gaps). `drawn`: how many landmarks (`None` for the library's choice, 0 for all rows)
+/// and the seed of the draw.
 #[pyfunction]
 pub(crate) fn kernel_ridge(
     x: &Bound<'_, PyAny>,
     y: &Bound<'_, PyAny>,
+    weights: Option<&Bound<'_, PyAny>>,
     kernel: Described,
     alpha: f64,
-    landmarks: Option<usize>,
-    seed: u64,
+    drawn: (Option<usize>, u64),
     leave_one_out: bool,
 ) -> PyResult<KernelModel> {
     let py = x.py();
-    let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
-    let y = y.slice()?;
+    let table = Table::new("kernel ridge", x, y, weights)?;
+    let (y, weights) = (table.y.slice()?, table.weights()?);
+    let (landmarks, seed) = drawn;
     let landmarks = match landmarks {
         None => Landmarks::Auto,
         Some(0) => Landmarks::All,
         Some(count) => Landmarks::Count(count),
     };
     let settings = KernelRidge { kernel: kernel_of(py, kernel)?, alpha, landmarks, seed, leave_one_out };
-    let fit = with_real!(x, |x| work::run(py, || settings.fit(x, y)));
-    Ok(KernelModel(fit.or_raise(py)?))
+    // The matrix of all pairs at least; how many landmarks there are is the library's choice.
+    let rows = y.len() as f64;
+    let fit = with_real!(table.x, |x| work::fit(py, 100.0 * rows * rows, || match weights {
+        Some(weights) => settings.fit_weighted(x, y, weights),
+        None => settings.fit(x, y),
+    }));
+    Ok(KernelModel(fit?.or_raise(py)?))
 }
 
 #[pymethods]

@@ -1,6 +1,7 @@
 //! Least squares.
 
-use crate::array::{Answer, Array, Name, vector, with_real};
+use super::{Table, products};
+use crate::array::{Answer, vector, with_real};
 use crate::errors::OrRaise;
 use crate::work;
 use numpy::PyArrayMethods;
@@ -8,10 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spanwise::linear::fit::least_squares::{Coefficient, Method, TargetFit};
 use spanwise::linear::{Deficiency, LeastSquares, LinearFit};
-
-fn name(argument: &'static str) -> Name {
-    Name { operation: "fit", argument }
-}
 
 /// Intercept, whether dependent columns are dropped, tolerance, passes of refinement.
 pub(super) type Settings = (bool, bool, Option<f64>, usize);
@@ -35,15 +32,18 @@ pub(crate) fn lstsq<'py>(
     names: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = x.py();
-    let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
-    let weights = weights.map(|weights| Array::real(weights, name("weights"))).transpose()?;
-    let weights = weights.as_ref().map(Array::slice).transpose()?;
-    let settings = settings(asked);
-    let fit = with_real!(x, |x| with_real!(y, |y| work::run(py, || match weights {
-        Some(weights) => settings.fit_weighted(&x, &y, weights),
-        None => settings.fit(&x, &y),
-    })));
-    parts(&fit.or_raise(py)?, names)
+    let table = Table::new("fit", x, y, weights)?;
+    let (weights, settings) = (table.weights()?, settings(asked));
+    let fit =
+        with_real!(table.x, |x| with_real!(table.y, |y| work::fit(
+            py,
+            products(&table.x),
+            || match weights {
+                Some(weights) => settings.fit_weighted(&x, &y, weights),
+                None => settings.fit(&x, &y),
+            }
+        )));
+    parts(&fit?.or_raise(py)?, names)
 }
 
 /// Everything a fit says: coefficients and what is known of each as `d × t`, what is known of a target as `t`.

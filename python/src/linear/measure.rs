@@ -1,12 +1,13 @@
 //! Rank, conditioning, projections, membership of span and hull.
 
-use super::indices;
+use super::{indices, products};
 use crate::array::{Answer, Array, Name, with_real};
 use crate::errors::OrRaise;
 use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spanwise::View;
+use spanwise::linear::RowSource;
 use spanwise::linear::measure::{self as library, HullMembership};
 use spanwise::linear::project as projections;
 
@@ -18,7 +19,8 @@ fn name(argument: &'static str) -> Name {
 #[pyfunction]
 pub(crate) fn rank<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let x = Array::real(x, name("X"))?;
-    let found = with_real!(x, |x| work::run(py, || library::rank(x))).or_raise(py)?;
+    let products = products(&x);
+    let found = with_real!(x, |x| work::fit(py, products, || library::rank(x)))?.or_raise(py)?;
     let sure = found.is_sure();
     Ok(Answer::new(py)
         .with("rank", found.rank)?
@@ -36,7 +38,8 @@ pub(crate) fn rank<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Boun
 #[pyfunction]
 pub(crate) fn condition(py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
     let x = Array::real(x, name("X"))?;
-    let found = with_real!(x, |x| work::run(py, || library::condition(x))).or_raise(py)?;
+    let products = products(&x);
+    let found = with_real!(x, |x| work::fit(py, products, || library::condition(x)))?.or_raise(py)?;
     Ok((found.raw, found.unit_scaled))
 }
 
@@ -49,8 +52,9 @@ pub(crate) fn project<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let of = |argument| Name { operation: "project", argument };
     let (x, y) = (Array::real(x, of("X"))?, Array::real(y, of("v"))?);
+    let products = products(&x);
     let (x, y) = (x.view::<f64>()?, y.view::<f64>()?);
-    let found = work::run(py, || projections::project_matrix(x, y)).or_raise(py)?;
+    let found = work::fit(py, products, || projections::project_matrix(x, y))?.or_raise(py)?;
     Ok(Answer::new(py)
         .matrix("inside", &found.inside)?
         .matrix("outside", &found.outside)?
@@ -68,8 +72,9 @@ pub(crate) fn in_span<'py>(
     v: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, v) = (Array::real(x, name("X"))?, Array::real(v, name("v"))?);
+    let products = products(&x);
     let (x, v) = (x.view::<f64>()?, v.view::<f64>()?);
-    let found = work::run(py, || library::span_membership(x, v)).or_raise(py)?;
+    let found = work::fit(py, products, || library::span_membership(x, v))?.or_raise(py)?;
     Ok(Answer::new(py)
         .with("inside", found.inside)?
         .vector("coefficients", found.coefficients)?
@@ -91,7 +96,11 @@ pub(crate) fn in_hull<'py>(
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let (points, queries) = (Array::real(points, name("points"))?, Array::real(queries, name("query"))?);
     let (points, queries): (View<'_, f64>, View<'_, f64>) = (points.view()?, queries.view()?);
-    let found = work::run(py, || library::hull_membership_of_many(points, queries)).or_raise(py)?;
+    // Each query takes some passes over the points, each pass by an active set of at most d + 1 of them.
+    let [m, d] = [points.rows() as f64, points.cols() as f64];
+    let products = m * d * d * queries.rows() as f64;
+    let found =
+        work::fit(py, products, || library::hull_membership_of_many(points, queries))?.or_raise(py)?;
     found.into_iter().map(|found| membership(py, found)).collect()
 }
 

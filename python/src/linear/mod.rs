@@ -43,6 +43,42 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(t_quantile, module)?)
 }
 
+/// What every fit is given.
+struct Table<'py> {
+    /// n × d, f64 or f32, any strides.
+    x: Array<'py>,
+    /// n, or n × t, f64 or f32.
+    y: Array<'py>,
+    /// n, f64 without gaps.
+    weights: Option<Array<'py>>,
+}
+
+impl<'py> Table<'py> {
+    fn new(
+        operation: &'static str,
+        x: &Bound<'py, PyAny>,
+        y: &Bound<'py, PyAny>,
+        weights: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let real = |of, argument| Array::real(of, Name { operation, argument });
+        let weights = weights.map(|weights| real(weights, "weights")).transpose()?;
+        Ok(Table { x: real(x, "X")?, y: real(y, "y")?, weights })
+    }
+
+    fn weights(&self) -> PyResult<Option<&[f64]>> {
+        self.weights.as_ref().map(Array::slice).transpose()
+    }
+}
+
+/// About how many multiplications a factorisation of a matrix takes.
+fn products(of: &Array<'_>) -> f64 {
+    let [rows, cols] = match *of.shape() {
+        [rows, cols] => [rows as f64, cols as f64],
+        _ => [of.shape().iter().product::<usize>() as f64, 1.0],
+    };
+    rows * cols * rows.min(cols)
+}
+
 /// The columns of a matrix or of one vector, each without gaps: borrowed where they lie so.
 fn target_columns<'a>(y: &'a Array<'_>) -> PyResult<Vec<Cow<'a, [f64]>>> {
     let y = y.view::<f64>()?;

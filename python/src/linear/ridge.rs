@@ -1,7 +1,7 @@
 //! Ridge regression.
 
-use super::target_columns;
-use crate::array::{Answer, Array, Name, vector, with_real};
+use super::{Table, products, target_columns};
+use crate::array::{Answer, vector, with_real};
 use crate::errors::OrRaise;
 use crate::work;
 use numpy::PyArrayMethods;
@@ -9,10 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spanwise::linear::LinearError;
 use spanwise::linear::fit::{Ridge, RidgeFit, RidgeMethod, RidgePath};
-
-fn name(argument: &'static str) -> Name {
-    Name { operation: "ridge", argument }
-}
 
 /// One fit per column of `y` (n × t, f64), with that column's penalty.
 #[pyfunction]
@@ -24,21 +20,24 @@ pub(crate) fn ridge<'py>(
     intercept: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = x.py();
-    let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
-    let weights = weights.map(|weights| Array::real(weights, name("weights"))).transpose()?;
-    let weights = weights.as_ref().map(Array::slice).transpose()?;
-    let targets = target_columns(&y)?;
-    let fits = with_real!(x, |x| work::run(py, || -> Result<Vec<RidgeFit>, LinearError> {
-        let each = targets.iter().zip(alphas).map(|(y, alpha)| {
-            let settings = Ridge { alpha, intercept };
-            match weights {
-                Some(weights) => settings.fit_weighted(x, y, weights),
-                None => settings.fit(x, y),
-            }
-        });
-        each.collect()
-    }));
-    let fits = fits.or_raise(py)?;
+    let table = Table::new("ridge", x, y, weights)?;
+    let weights = table.weights()?;
+    let targets = target_columns(&table.y)?;
+    let fits = with_real!(table.x, |x| work::fit(
+        py,
+        products(&table.x),
+        || -> Result<Vec<RidgeFit>, LinearError> {
+            let each = targets.iter().zip(alphas).map(|(y, alpha)| {
+                let settings = Ridge { alpha, intercept };
+                match weights {
+                    Some(weights) => settings.fit_weighted(x, y, weights),
+                    None => settings.fit(x, y),
+                }
+            });
+            each.collect()
+        }
+    ));
+    let fits = fits?.or_raise(py)?;
     let of = |of: fn(&RidgeFit) -> f64| fits.iter().map(of).collect::<Vec<f64>>();
     let columns = fits.first().map_or(0, |fit| fit.coefficients.len());
     let flat = fits.iter().flat_map(|fit| fit.coefficients.iter().copied()).collect();
@@ -68,22 +67,25 @@ pub(crate) fn ridge_errors<'py>(
     intercept: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
-    let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
-    let weights = weights.map(|weights| Array::real(weights, name("weights"))).transpose()?;
-    let weights = weights.as_ref().map(Array::slice).transpose()?;
-    let targets = target_columns(&y)?;
+    let table = Table::new("ridge", x, y, weights)?;
+    let weights = table.weights()?;
+    let targets = target_columns(&table.y)?;
     let path = RidgePath { alphas, intercept };
-    let errors = with_real!(x, |x| work::run(py, || -> Result<Vec<Vec<f64>>, LinearError> {
-        let each = targets.iter().map(|y| {
-            let choice = match weights {
-                Some(weights) => path.choose_leave_one_out_weighted(x, y, weights),
-                None => path.choose_leave_one_out(x, y),
-            };
-            choice.map(|choice| choice.errors)
-        });
-        each.collect()
-    }));
-    let errors = errors.or_raise(py)?;
+    let errors = with_real!(table.x, |x| work::fit(
+        py,
+        products(&table.x),
+        || -> Result<Vec<Vec<f64>>, LinearError> {
+            let each = targets.iter().map(|y| {
+                let choice = match weights {
+                    Some(weights) => path.choose_leave_one_out_weighted(x, y, weights),
+                    None => path.choose_leave_one_out(x, y),
+                };
+                choice.map(|choice| choice.errors)
+            });
+            each.collect()
+        }
+    ));
+    let errors = errors?.or_raise(py)?;
     let rows = errors.len();
     Ok(vector(py, errors.concat()).reshape([rows, path.alphas.len()])?.into_any())
 }
@@ -98,16 +100,15 @@ pub(crate) fn ridge_path<'py>(
     intercept: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let py = x.py();
-    let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
-    let weights = weights.map(|weights| Array::real(weights, name("weights"))).transpose()?;
-    let weights = weights.as_ref().map(Array::slice).transpose()?;
-    let y = y.slice()?;
+    let table = Table::new("ridge", x, y, weights)?;
+    let weights = table.weights()?;
+    let y = table.y.slice()?;
     let path = RidgePath { alphas, intercept };
-    let fits = with_real!(x, |x| work::run(py, || match weights {
+    let fits = with_real!(table.x, |x| work::fit(py, products(&table.x), || match weights {
         Some(weights) => path.fit_weighted(x, y, weights),
         None => path.fit(x, y),
     }));
-    let fits = fits.or_raise(py)?;
+    let fits = fits?.or_raise(py)?;
     let columns = fits.first().map_or(0, |fit| fit.coefficients.len());
     let intercepts = vector(py, fits.iter().map(|fit| fit.intercept).collect()).into_any();
     let flat = fits.iter().flat_map(|fit| fit.coefficients.iter().copied()).collect();

@@ -1,5 +1,6 @@
 //! Systems of equations.
 
+use super::products;
 use crate::array::{Answer, Array, Name, vector};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
@@ -56,6 +57,7 @@ pub(crate) fn solve<'py>(
     tolerance: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (a, b) = (Array::real(a, name("A"))?, Array::real(b, name("b"))?);
+    let products = products(&a);
     let (a, b) = (a.view::<f64>()?, b.view::<f64>()?);
     let way = match method {
         "lu" => Way::Lu,
@@ -72,7 +74,7 @@ pub(crate) fn solve<'py>(
     let transposed = b.transposed();
     let columns: Vec<View<'_, f64>> =
         if b.rank() < 2 { vec![b] } else { (0..b.dims()[1]).filter_map(|q| transposed.at(q)).collect() };
-    let found = work::run(py, || solutions(way, a, &columns)).or_raise(py)?;
+    let found = work::fit(py, products, || solutions(way, a, &columns))?.or_raise(py)?;
     let of = |of: fn(&Solution) -> f64| found.iter().map(of).collect::<Vec<f64>>();
     let unknowns = a.dims().get(1).copied().unwrap_or(0);
     let flat = found.iter().flat_map(|solution| solution.x.iter().copied()).collect();

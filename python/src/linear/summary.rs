@@ -1,16 +1,13 @@
 //! The mergeable summary of a table.
 
 use super::least_squares::{Settings, parts, settings};
-use crate::array::{Array, Name, with_real};
+use super::{Table, products};
+use crate::array::with_real;
 use crate::errors::OrRaise;
 use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use spanwise::linear::Summary as Inner;
-
-fn name(argument: &'static str) -> Name {
-    Name { operation: "summary", argument }
-}
 
 /// Everything least squares needs of the rows seen so far.
 #[pyclass(module = "spanwise._spanwise", frozen)]
@@ -41,20 +38,20 @@ impl Summary {
         y: &Bound<'_, PyAny>,
         weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (x, y) = (Array::real(x, name("X"))?, Array::real(y, name("y"))?);
-        let weights = weights.map(|weights| Array::real(weights, name("weights"))).transpose()?;
-        let weights = weights.as_ref().map(Array::slice).transpose()?;
-        let pushed = with_real!(x, |x| with_real!(y, |y| work::run(py, || {
-            // Two threads may update at the same time: each reduces its own rows, then one after the other adds them.
-            let (columns, targets) = {
-                let inner = self.inner();
-                (inner.columns(), inner.targets())
-            };
-            let mut part = Inner::new(columns, targets);
-            part.push(&x, &y, weights)?;
-            self.inner().merge(&part)
-        })));
-        pushed.or_raise(py)
+        let table = Table::new("summary", x, y, weights)?;
+        let weights = table.weights()?;
+        let pushed =
+            with_real!(table.x, |x| with_real!(table.y, |y| work::fit(py, products(&table.x), || {
+                // Two threads may update at the same time: each reduces its own rows, then one after the other adds them.
+                let (columns, targets) = {
+                    let inner = self.inner();
+                    (inner.columns(), inner.targets())
+                };
+                let mut part = Inner::new(columns, targets);
+                part.push(&x, &y, weights)?;
+                self.inner().merge(&part)
+            })));
+        pushed?.or_raise(py)
     }
 
     fn merge(&self, py: Python<'_>, other: &Summary) -> PyResult<()> {

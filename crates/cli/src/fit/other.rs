@@ -61,7 +61,10 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
                 seed: args.seed.unwrap_or(0),
                 leave_one_out: true,
             };
-            let fit = model.fit(x.view(), &rows.y)?;
+            let fit = match &rows.weights {
+                Some(weights) => model.fit_weighted(x.view(), &rows.y, weights)?,
+                None => model.fit(x.view(), &rows.y)?,
+            };
             let fitted = kernel(&fit, model.alpha, &facts);
             (AnyFit::Kernel(fit), fitted)
         }

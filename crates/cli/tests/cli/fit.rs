@@ -288,6 +288,36 @@ fn every_model_fits_and_predicts() {
 }
 
 #[test]
+fn weights_count_rows_in_every_model_that_takes_numbers() {
+    let weighted = "y,a,b,w\n1,2,0,1\n3,1,5,2\n2,4,1,0\n7,3,3,3\n4,6,2,1\n5,5,4,1\n";
+    let repeated = "y,a,b\n1,2,0\n3,1,5\n3,1,5\n7,3,3\n7,3,3\n7,3,3\n4,6,2\n5,5,4\n";
+    let new = "a,b\n1,1\n2,5\n";
+    let directory = with_files(&[("w.csv", weighted), ("r.csv", repeated), ("n.csv", new)]);
+    let (out, new) = (path(&directory, "p.csv"), path(&directory, "n.csv"));
+    let models: [&[&str]; 5] = [
+        &["--model", "least-squares"],
+        &["--model", "ridge", "--lambda", "0.5"],
+        &["--model", "nonnegative"],
+        &["--model", "simplex"],
+        &["--model", "kernel", "--gamma", "0.1"],
+    ];
+    for model in models {
+        let predicted = |file: &str, more: &[&str]| -> Vec<f64> {
+            let base = ["--target", "y", "--predict", text(&new), "--out", text(&out)];
+            fit(text(&path(&directory, file)), &[&base[..], model, more].concat()).ended_with(0);
+            let lines = fs::read_to_string(&out).unwrap();
+            let last = |line: &str| line.rsplit(',').next().unwrap().parse().unwrap();
+            lines.lines().skip(1).map(last).collect()
+        };
+        let (found, expected) = (predicted("w.csv", &["--weights", "w"]), predicted("r.csv", &[]));
+        assert_eq!(found.len(), 2);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-8, "{model:?}: {found} against {expected}");
+        }
+    }
+}
+
+#[test]
 fn separated_classes_are_said_to_be() {
     let csv = "y,x\nno,1\nno,2\nno,3\nyes,4\nyes,5\nyes,6\n";
     let directory = with_files(&[("c.csv", csv)]);

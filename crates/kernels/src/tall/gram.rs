@@ -21,6 +21,7 @@ use super::pack::{self, PANEL};
 use super::{Block, RowSource, Tall, tree};
 use crate::Matrix;
 use crate::simd::{Isa, Kernel, Simd, dispatch};
+use crate::stop;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -124,6 +125,7 @@ fn shared(isa: Isa, tall: &Tall<'_>) -> Sums {
         let packed = &*packed;
         let owned = sums.data.par_chunks_mut(OWNED * Sums::panel_len(panels));
         owned.enumerate().with_max_len(1).for_each(|(i, out)| {
+            stop::check();
             for (packed, &first) in packed.chunks_exact(tile_len).zip(&firsts) {
                 let tile = Tile { packed, stride, rows: rows_of(first).len(), panels };
                 dispatch(isa, Update { tile, first_panel: i * OWNED, out, next: None });
@@ -181,6 +183,7 @@ impl Kernel for Leaf<'_> {
         let mut packed = Aligned::zeros(panels * PANEL * stride);
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for first in self.rows.clone().step_by(TILE) {
+            stop::check();
             let count = TILE.min(self.rows.end - first);
             let roots = roots(self.tall, &(first..first + count));
             let rows = pack::Rows {

@@ -19,6 +19,7 @@
 
 use super::{Tall, pack, tree};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
+use crate::stop;
 use std::ops::Range;
 
 /// Rows to a tile: it should stay in the second cache, with few columns in the first.
@@ -126,6 +127,7 @@ impl Kernel for Leaf<'_> {
         let mut tile = vec![0.0; m * stride];
         let mut scratch = Vec::new();
         for first in self.rows.clone().step_by(TILE) {
+            stop::check();
             let count = TILE.min(self.rows.end - first);
             let roots: Option<Vec<f64>> =
                 weights.map(|w| w[first..first + count].iter().map(|w| w.sqrt()).collect());

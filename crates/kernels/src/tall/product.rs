@@ -7,6 +7,7 @@
 
 use super::{Block, Layout, RowSource, tree};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
+use crate::stop;
 use rayon::prelude::*;
 
 /// Up to this many columns several rows are taken at once.
@@ -29,6 +30,7 @@ pub(super) fn multiply_on(isa: Isa, x: &dyn RowSource, w: &[f64], offset: f64, o
     assert_eq!(out.len(), x.rows(), "one result a row");
     let grain = (GRAIN / w.len().max(1)).next_multiple_of(STRIP);
     out.par_chunks_mut(grain).enumerate().for_each(|(i, out)| {
+        stop::check();
         let mut scratch = Vec::new();
         let x = x.block(i * grain, out.len(), &mut scratch);
         assert!(x.rows() == out.len() && x.cols() == w.len());

@@ -13,6 +13,7 @@
 
 use super::{Block, Tall, Twofold, pack, tree};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
+use crate::stop;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -67,6 +68,7 @@ pub fn residuals(tall: &Tall<'_>, target: usize, coefficients: &[Twofold], out: 
     let isa = Isa::detected();
     let chunk = ((1 << 16) / (d + 1)).next_multiple_of(TILE);
     out.par_chunks_mut(chunk).enumerate().for_each(|(i, out)| {
+        stop::check();
         dispatch(isa, Rounded { tall, target, coefficients, first: i * chunk, out });
     });
 }

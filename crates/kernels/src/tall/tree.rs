@@ -1,5 +1,6 @@
 //! Work cut at fixed boundaries, merged along a fixed tree.
 
+use crate::stop;
 use std::ops::Range;
 
 /// Cuts `0..rows` into leaves of `leaf` rows, maps each and merges neighbours pairwise, in parallel.
@@ -22,6 +23,7 @@ fn subtree<T: Send>(
     merge: &(dyn Fn(T, T) -> T + Sync),
 ) -> T {
     if leaves.len() <= 1 {
+        stop::check();
         return map(leaves.start);
     }
     let middle = leaves.start + leaves.len() / 2;

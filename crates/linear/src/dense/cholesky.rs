@@ -23,7 +23,7 @@ use faer::linalg::triangular_solve::{
 };
 use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 use rayon::prelude::*;
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, stop};
 
 /// Columns of one panel.
 const PANEL: usize = 128;
@@ -45,6 +45,7 @@ fn factor(mut a: MatMut<'_, f64>) -> Result<(), usize> {
         return factor_block(a);
     }
     for k in (0..n).step_by(PANEL) {
+        stop::check();
         let width = PANEL.min(n - k);
         let left = a.as_mut().submatrix_mut(k, k, n - k, n - k);
         let (panel, rest) = left.split_at_col_mut(width);

@@ -7,9 +7,11 @@ use super::product::seen;
 use super::{extreme_unit, norm_inf, power_of_two_near, scaled, thin_qr};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::{evd, lu::partial_pivoting, svd};
+use faer::linalg::evd;
+use faer::linalg::lu::partial_pivoting::factor::{PartialPivLuParams, lu_in_place, lu_in_place_scratch};
+use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::{Auto, Mat, Par, Spec};
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, stop};
 
 /// Which singular vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,24 +84,9 @@ fn square_svd(a: &Matrix, vectors: bool) -> Result<Factors, Unconverged> {
         return Ok(Factors { u: super::identity(m), s: vec![0.0; n], v: super::identity(n) });
     }
     let source = Matrix::new(scaled(a.as_slice(), 1.0 / unit), m, n).expect("same shape");
-    let compute = if vectors { svd::ComputeSvdVectors::Full } else { svd::ComputeSvdVectors::No };
-    let params: Spec<svd::SvdParams, f64> = Spec::new(Auto::<f64>::auto());
-    let scratch = svd::svd_scratch::<f64>(m, n, compute, compute, Par::Seq, params);
-    let mut memory = MemBuffer::new(scratch);
-    let mut s = Diag::<f64>::zeros(n);
-    let size = |rows: usize| if vectors { Mat::<f64>::zeros(rows, rows) } else { Mat::zeros(0, 0) };
-    let (mut u, mut v) = (size(m), size(n));
-    svd::svd(
-        seen(&source),
-        s.as_mut(),
-        vectors.then(|| u.as_mut()),
-        vectors.then(|| v.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut memory),
-        params,
-    )
-    .map_err(|_| Unconverged)?;
-    let s: Vec<f64> = (0..n).map(|i| s[i].max(0.0) * unit).collect();
+    let compute = if vectors { ComputeSvdVectors::Full } else { ComputeSvdVectors::No };
+    let (u, s, v) = svd_of(seen(&source).to_owned(), compute).ok_or(Unconverged)?;
+    let s = scaled(&s, unit);
     if s.iter().any(|s| s.is_nan()) {
         return Err(Unconverged);
     }
@@ -114,25 +101,51 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix), Unconver
     }
     let unit = power_of_two_near(norm_inf(a.as_slice()));
     let source = Matrix::new(scaled(a.as_slice(), 1.0 / unit), n, n).expect("same shape");
-    let params: Spec<evd::SelfAdjointEvdParams, f64> = Spec::new(Auto::<f64>::auto());
-    let scratch = evd::self_adjoint_evd_scratch::<f64>(n, evd::ComputeEigenvectors::Yes, Par::Seq, params);
-    let mut memory = MemBuffer::new(scratch);
-    let mut values = Diag::<f64>::zeros(n);
-    let mut vectors = Mat::<f64>::zeros(n, n);
-    evd::self_adjoint_evd(
-        seen(&source),
-        values.as_mut(),
-        Some(vectors.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut memory),
-        params,
-    )
-    .map_err(|_| Unconverged)?;
-    let values: Vec<f64> = (0..n).map(|i| values[i] * unit).collect();
+    let (values, vectors) = eigen_of(seen(&source).to_owned()).ok_or(Unconverged)?;
+    let values = scaled(&values, unit);
     if values.iter().any(|value| value.is_nan()) {
         return Err(Unconverged);
     }
     Ok((values, owned(&vectors)))
+}
+
+/// `U`, the singular values, falling, and `V` of `a`; `None` where it holds NaN or infinity.
+pub(crate) fn svd_of(a: Mat<f64>, vectors: ComputeSvdVectors) -> Option<(Mat<f64>, Vec<f64>, Mat<f64>)> {
+    let (m, n) = a.shape();
+    let k = m.min(n);
+    let [rows, cols] = [m, n].map(|size| match vectors {
+        ComputeSvdVectors::No => (0, 0),
+        ComputeSvdVectors::Thin => (size, k),
+        ComputeSvdVectors::Full => (size, size),
+    });
+    stop::beside(move || {
+        let (mut u, mut v) = (Mat::zeros(rows.0, rows.1), Mat::zeros(cols.0, cols.1));
+        let mut s = Diag::<f64>::zeros(k);
+        let params: Spec<svd::SvdParams, f64> = Spec::new(Auto::<f64>::auto());
+        let mut memory = MemBuffer::new(svd::svd_scratch::<f64>(m, n, vectors, vectors, Par::Seq, params));
+        let stack = MemStack::new(&mut memory);
+        let wanted = vectors != ComputeSvdVectors::No;
+        let (left, right) = (wanted.then(|| u.as_mut()), wanted.then(|| v.as_mut()));
+        svd::svd(a.as_ref(), s.as_mut(), left, right, Par::Seq, stack, params).ok()?;
+        Some((u, (0..k).map(|i| s[i].max(0.0)).collect(), v))
+    })
+}
+
+/// Eigenvalues, rising, and eigenvectors of a symmetric matrix whose lower half is read; `None` where it holds NaN or
+/// infinity.
+pub(crate) fn eigen_of(a: Mat<f64>) -> Option<(Vec<f64>, Mat<f64>)> {
+    stop::beside(move || {
+        let n = a.nrows();
+        let mut values = Diag::<f64>::zeros(n);
+        let mut vectors = Mat::<f64>::zeros(n, n);
+        let params: Spec<evd::SelfAdjointEvdParams, f64> = Spec::new(Auto::<f64>::auto());
+        let wanted = evd::ComputeEigenvectors::Yes;
+        let mut memory = MemBuffer::new(evd::self_adjoint_evd_scratch::<f64>(n, wanted, Par::Seq, params));
+        let stack = MemStack::new(&mut memory);
+        let out = Some(vectors.as_mut());
+        evd::self_adjoint_evd(a.as_ref(), values.as_mut(), out, Par::Seq, stack, params).ok()?;
+        Some(((0..n).map(|i| values[i]).collect(), vectors))
+    })
 }
 
 /// `A[order, :] = L U`, L unit lower triangular; both in one matrix.
@@ -145,19 +158,14 @@ pub(crate) struct Lu {
 pub(crate) fn lu(a: &Matrix) -> Lu {
     let n = a.rows();
     let mut factors = Mat::from_fn(n, n, |i, j| a[(i, j)]);
-    let (mut order, mut inverse) = (vec![0_usize; n], vec![0_usize; n]);
-    let params: Spec<partial_pivoting::factor::PartialPivLuParams, f64> = Spec::new(Auto::<f64>::auto());
-    let mut memory =
-        MemBuffer::new(partial_pivoting::factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, params));
-    partial_pivoting::factor::lu_in_place(
-        factors.as_mut(),
-        &mut order,
-        &mut inverse,
-        Par::Seq,
-        MemStack::new(&mut memory),
-        params,
-    );
-    Lu { factors: owned(&factors), order }
+    stop::beside(move || {
+        let (mut order, mut inverse) = (vec![0_usize; n], vec![0_usize; n]);
+        let params: Spec<PartialPivLuParams, f64> = Spec::new(Auto::<f64>::auto());
+        let mut memory = MemBuffer::new(lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, params));
+        let stack = MemStack::new(&mut memory);
+        lu_in_place(factors.as_mut(), &mut order, &mut inverse, Par::Seq, stack, params);
+        Lu { factors: owned(&factors), order }
+    })
 }
 
 fn owned(x: &Mat<f64>) -> Matrix {

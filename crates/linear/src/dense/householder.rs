@@ -15,7 +15,7 @@ use super::{axpy, dot, norm, norm_inf, power_of_two_near};
 use faer::linalg::matmul::matmul;
 use faer::prelude::{Reborrow, ReborrowMut};
 use faer::{Accum, MatMut, MatRef, Par};
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, stop};
 
 /// Columns of one panel.
 const PANEL: usize = 32;
@@ -83,6 +83,7 @@ impl Reflectors {
     fn factor(&mut self) {
         let (m, k) = (self.rows, self.size());
         for start in (0..k).step_by(PANEL) {
+            stop::check();
             let end = k.min(start + PANEL);
             let panel = &mut self.data[..end * m];
             for j in start..end {

@@ -18,8 +18,8 @@ use super::table::matrix;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, Par};
 use rayon::prelude::*;
-use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource, Tall, gram};
+use spanwise_kernels::{Matrix, stop};
 
 /// From this many rows on the library's product of blocks is used: one tile after another would read and write all of
 /// G each time.
@@ -124,6 +124,7 @@ fn blocked_products(columns: &Block<'_>) -> Matrix {
         let some = columns.subrows(start, DEPTH.min(columns.nrows() - start));
         let accumulate = if start == 0 { Accum::Replace } else { Accum::Add };
         pairs.par_iter_mut().flat_map_iter(|pair| pair.iter_mut()).for_each(|(first, rows)| {
+            stop::check();
             let (first, count) = (*first, rows.len() / n);
             let to = MatMut::from_row_major_slice_mut(rows, count, n).subcols_mut(first, n - first);
             let left = some.subcols(first, count).transpose();

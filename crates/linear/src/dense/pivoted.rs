@@ -9,7 +9,7 @@
 
 use super::householder::{reflect, reflector};
 use super::{dot, multiply, norm, thin_qr};
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, stop};
 
 /// `A[:, order] = Q R`.
 pub(crate) struct Pivoted {
@@ -40,6 +40,7 @@ fn of_columns(a: &Matrix) -> Pivoted {
     let mut trusted = left.clone();
     let mut tau = Vec::with_capacity(k);
     for step in 0..k {
+        stop::check();
         let pivot = (step..n).fold(step, |best, j| if left[j] > left[best] { j } else { best });
         columns.swap(step, pivot);
         order.swap(step, pivot);

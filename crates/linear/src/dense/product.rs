@@ -5,7 +5,7 @@ use super::{axpy, dot};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, stop};
 
 /// Rows of one work item.
 const TILE: usize = 256;
@@ -25,6 +25,7 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     }
     let tiles = out.as_mut_slice().par_chunks_mut(TILE * n);
     tiles.zip(a.as_slice().par_chunks(TILE * k)).for_each(|(to, from)| {
+        stop::check();
         let rows = from.len() / k;
         let left = MatRef::from_row_major_slice(from, rows, k);
         let out = MatMut::from_row_major_slice_mut(to, rows, n);
@@ -48,6 +49,7 @@ pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
         .par_chunks(tile * k)
         .zip(b.as_slice().par_chunks(tile * n))
         .map(|(left, right)| {
+            stop::check();
             let rows = left.len() / k;
             let mut part = Matrix::zeros(k, n);
             let left = MatRef::from_row_major_slice(left, rows, k).transpose();

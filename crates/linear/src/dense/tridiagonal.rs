@@ -17,7 +17,7 @@ use faer::linalg::householder::{
     apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as apply_transposed,
 };
 use faer::{Conj, Mat, MatRef, Par};
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, stop};
 
 /// Reflections of one block.
 const BLOCK: usize = 32;
@@ -48,14 +48,17 @@ impl Tridiagonal {
 
     /// Reads the lower half of `a`.
     pub(crate) fn new(mut a: Mat<f64>) -> Self {
-        let n = a.nrows();
-        let mut coefficients = Mat::zeros(BLOCK.min(n.max(2) - 1), n.saturating_sub(1));
-        let mut memory = MemBuffer::new(tridiag_in_place_scratch::<f64>(n, Par::Seq, faer::Spec::default()));
-        let stack = MemStack::new(&mut memory);
-        tridiag_in_place(a.as_mut(), coefficients.as_mut(), Par::Seq, stack, faer::Spec::default());
-        let diagonal = (0..n).map(|i| a[(i, i)]).collect();
-        let below = (1..n).map(|i| a[(i, i - 1)]).collect();
-        Tridiagonal { vectors: a, coefficients, diagonal, below }
+        stop::beside(move || {
+            let n = a.nrows();
+            let mut coefficients = Mat::zeros(BLOCK.min(n.max(2) - 1), n.saturating_sub(1));
+            let mut memory =
+                MemBuffer::new(tridiag_in_place_scratch::<f64>(n, Par::Seq, faer::Spec::default()));
+            let stack = MemStack::new(&mut memory);
+            tridiag_in_place(a.as_mut(), coefficients.as_mut(), Par::Seq, stack, faer::Spec::default());
+            let diagonal = (0..n).map(|i| a[(i, i)]).collect();
+            let below = (1..n).map(|i| a[(i, i - 1)]).collect();
+            Tridiagonal { vectors: a, coefficients, diagonal, below }
+        })
     }
 
     /// T's diagonal (n).

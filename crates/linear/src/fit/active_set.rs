@@ -22,6 +22,7 @@
 
 use super::factor::Cholesky;
 use faer::Mat;
+use spanwise_kernels::stop;
 
 /// Columns `zⱼ` and a target `t` by their inner products.
 pub(crate) trait Columns {
@@ -61,6 +62,7 @@ pub(crate) fn minimise(columns: &impl Columns, unit_sum: bool, noise: f64) -> Op
     let limit = 3 * count.min(2000) + 100;
     let mut set_aside: Vec<usize> = Vec::new();
     for rounds in 0..limit {
+        stop::check();
         let gradient = search.gradient();
         let steep = |j: usize| gradient[j] / if lengths[j] > 0.0 { lengths[j] } else { 1.0 };
         let outside = (0..count).filter(|j| search.w[*j] == 0.0 && !search.support.contains(j));

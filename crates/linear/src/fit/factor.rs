@@ -1,9 +1,9 @@
-//! Small factorisations of the fits: Cholesky with jitter, singular values, eigenvalues, triangular factors; always
-//! sequential where they are the library's own, so that their bits do not depend on the number of threads.
+//! Small factorisations of the fits: Cholesky with jitter and triangular factors; always sequential where they are the
+//! library's own, so that their bits do not depend on the number of threads.
 
 pub(crate) use crate::dense::{Cholesky, column, diagonal};
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::{Mat, MatRef, Par};
+use faer::{Mat, Par};
 
 /// A Cholesky factor of `A + jitter·diag(A)`, with the smallest jitter of 0, 1e-14, 1e-12, … that succeeds.
 pub(crate) fn cholesky_with_jitter(a: &Mat<f64>) -> Option<(Cholesky, f64)> {
@@ -34,36 +34,6 @@ pub(crate) fn cholesky_with_jitter(a: &Mat<f64>) -> Option<(Cholesky, f64)> {
             return None;
         }
     }
-}
-
-/// Thin singular value decomposition `A = U·diag(s)·Vᵀ`, singular values falling; `None` for NaN or infinity.
-pub(crate) fn svd(a: MatRef<'_, f64>) -> Option<(Mat<f64>, Vec<f64>, Mat<f64>)> {
-    use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
-    let (m, n) = a.shape();
-    let k = m.min(n);
-    let (mut u, mut v) = (Mat::zeros(m, k), Mat::zeros(n, k));
-    let mut s = faer::diag::Diag::<f64>::zeros(k);
-    let thin = ComputeSvdVectors::Thin;
-    let mut memory = MemBuffer::new(svd_scratch::<f64>(m, n, thin, thin, Par::Seq, faer::Spec::default()));
-    let stack = MemStack::new(&mut memory);
-    svd(a, s.as_mut(), Some(u.as_mut()), Some(v.as_mut()), Par::Seq, stack, faer::Spec::default()).ok()?;
-    let s = (0..k).map(|i| s.column_vector()[i]).collect();
-    Some((u, s, v))
-}
-
-/// Eigenvalues (rising) and eigenvectors of a symmetric matrix; `None` for NaN or infinity.
-pub(crate) fn eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
-    use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-    let n = a.nrows();
-    let mut values = faer::diag::Diag::<f64>::zeros(n);
-    let mut vectors = Mat::zeros(n, n);
-    let wanted = ComputeEigenvectors::Yes;
-    let mut memory =
-        MemBuffer::new(self_adjoint_evd_scratch::<f64>(n, wanted, Par::Seq, faer::Spec::default()));
-    let stack = MemStack::new(&mut memory);
-    let out = Some(vectors.as_mut());
-    self_adjoint_evd(a, values.as_mut(), out, Par::Seq, stack, faer::Spec::default()).ok()?;
-    Some(((0..n).map(|i| values.column_vector()[i]).collect(), vectors))
 }
 
 /// The triangular factor of a QR factorisation (at most as many rows as columns).

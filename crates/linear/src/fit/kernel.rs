@@ -9,7 +9,7 @@ use crate::check::{self, argument};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
-use spanwise_kernels::{Element, Matrix, View};
+use spanwise_kernels::{Element, Matrix, View, stop};
 use std::ops::Range;
 
 const OPERATION: &str = "kernel ridge";
@@ -57,6 +57,7 @@ impl Resolved {
 
     /// `k(xᵢ, zⱼ)` for some rows (t × m).
     pub(crate) fn tile<T: Element>(&self, x: &View<'_, T>, rows: Range<usize>) -> Mat<f64> {
+        stop::check();
         let (t, m, p) = (rows.len(), self.points.rows(), self.points.cols());
         let mut tile = vec![0.0; t * p];
         passes::load(x, rows, p, &mut tile);

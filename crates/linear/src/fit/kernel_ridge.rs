@@ -9,6 +9,9 @@
 //!           left out: eᵢ = (yᵢ − fᵢ)/(1 − φᵢᵀ(ΦᵀΦ + α·I)⁻¹φᵢ), a second pass
 //! ```
 //!
+//! Weights `w` make a row count `w` times: with `R = diag(√w)` the same lines hold for `R·K·R`, `R·y` and `R·Φ`, and
+//! the coefficients of the rows themselves are `R·a`. A row of weight 0 is left out before anything else.
+//!
 //! Kernel matrices are often singular to working precision; what had to be added to the
 //! diagonal to factor them is reported.
 
@@ -20,6 +23,7 @@ use crate::check::{self, argument};
 use crate::{Extent, LinearError};
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
+use std::borrow::Cow;
 use std::ops::Range;
 
 const OPERATION: &str = "kernel ridge";
@@ -92,7 +96,7 @@ pub struct KernelRidgeFit {
     pub landmarks: Matrix,
     /// Their coefficients (m).
     pub coefficients: Vec<f64>,
-    /// `Σ (yᵢ − f(xᵢ))²` over the training rows.
+    /// `Σ wᵢ·(yᵢ − f(xᵢ))²` over the training rows.
     pub residual_sum_of_squares: f64,
     /// Mean squared error of each row predicted from the others, where it was asked for. With fewer landmarks than rows
     /// the landmarks stay as they are.
@@ -106,11 +110,45 @@ pub struct KernelRidgeFit {
 impl KernelRidge {
     /// Fits `x` (n × p) to `y` (n).
     pub fn fit<T: Element>(&self, x: View<'_, T>, y: &[f64]) -> Result<KernelRidgeFit, LinearError> {
-        check::not_negative(OPERATION, "alpha", self.alpha)?;
+        let (n, _) = check::features(OPERATION, &x)?;
+        check::target(OPERATION, y, n)?;
+        self.fit_rows(&x, &Targets { y: y.into(), roots: None, total: n as f64 })
+    }
+
+    /// The same with one weight ≥ 0 per row; the model is expressed in rows of weight above 0 alone.
+    pub fn fit_weighted<T: Element>(
+        &self,
+        x: View<'_, T>,
+        y: &[f64],
+        weights: &[f64],
+    ) -> Result<KernelRidgeFit, LinearError> {
         let (n, p) = check::features(OPERATION, &x)?;
         check::target(OPERATION, y, n)?;
+        let total = check::weights(OPERATION, Some(weights), n)?;
         argument(OPERATION, "X").finite(&x)?;
-        let (kernel, gamma) = resolve(self.kernel, &x)?;
+        let kept: Vec<usize> = (0..n).filter(|&i| weights[i] > 0.0).collect();
+        let roots: Vec<f64> = kept.iter().map(|&i| weights[i].sqrt()).collect();
+        let y = kept.iter().zip(&roots).map(|(&i, root)| root * y[i]).collect();
+        let targets = Targets { y, roots: Some(roots), total };
+        if kept.len() == n {
+            return self.fit_rows(&x, &targets);
+        }
+        let mut rows = Matrix::zeros(kept.len(), p);
+        for (to, &from) in kept.iter().enumerate() {
+            passes::load(&x, from..from + 1, p, rows.row_mut(to));
+        }
+        self.fit_rows(&rows.view(), &targets)
+    }
+
+    fn fit_rows<T: Element>(
+        &self,
+        x: &View<'_, T>,
+        targets: &Targets<'_>,
+    ) -> Result<KernelRidgeFit, LinearError> {
+        let (n, p) = (x.dims()[0], x.dims()[1]);
+        check::not_negative(OPERATION, "alpha", self.alpha)?;
+        argument(OPERATION, "X").finite(x)?;
+        let (kernel, gamma) = resolve(self.kernel, x)?;
         let count = match self.landmarks {
             Landmarks::Auto if n <= EXACT_UP_TO => n,
             Landmarks::Auto => DEFAULT_LANDMARKS,
@@ -125,10 +163,11 @@ impl KernelRidge {
         let chosen = if count == n { (0..n).collect() } else { drawn(n, count, self.seed) };
         let mut landmarks = Matrix::zeros(count, p);
         for (to, &from) in chosen.iter().enumerate() {
-            passes::load(&x, from..from + 1, p, landmarks.row_mut(to));
+            passes::load(x, from..from + 1, p, landmarks.row_mut(to));
         }
         let resolved = Resolved::new(kernel, gamma, &landmarks);
-        let solution = if count == n { self.exact(&resolved, &x, y) } else { self.nystrom(&resolved, &x, y) };
+        let solution =
+            if count == n { self.exact(&resolved, x, targets) } else { self.nystrom(&resolved, x, targets) };
         let Some(solution) = solution else {
             return Err(LinearError::Overflow { operation: OPERATION, argument: "X" });
         };
@@ -143,30 +182,46 @@ impl KernelRidge {
         })
     }
 
-    fn exact<T: Element>(&self, kernel: &Resolved, x: &View<'_, T>, y: &[f64]) -> Option<Solved> {
-        let mut square = kernel.matrix(x);
+    fn exact<T: Element>(&self, kernel: &Resolved, x: &View<'_, T>, targets: &Targets<'_>) -> Option<Solved> {
+        let (mut square, y) = (kernel.matrix(x), &targets.y);
+        if let Some(roots) = &targets.roots {
+            square = Mat::from_fn(y.len(), y.len(), |i, j| roots[i] * square[(i, j)] * roots[j]);
+        }
         for i in 0..y.len() {
             square[(i, i)] += self.alpha;
         }
         let (factor, jitter) = cholesky_with_jitter(&square)?;
-        let a = factor.solve_vector(y);
+        let mut a = factor.solve_vector(y);
         // y − K·a = α·a, and the jitter is part of what was solved.
         let residual = a.iter().enumerate().map(|(i, a)| (self.alpha + jitter * square[(i, i)]) * a);
         let residual_square = residual.map(|r| r * r).sum();
         let left_out = self.leave_one_out.then(|| {
             let inverse = factor::diagonal(&factor.inverse());
-            a.iter().zip(inverse).map(|(a, d)| (a / d).powi(2)).sum::<f64>() / y.len() as f64
+            a.iter().zip(inverse).map(|(a, d)| (a / d).powi(2)).sum::<f64>() / targets.total
         });
+        if let Some(roots) = &targets.roots {
+            a.iter_mut().zip(roots).for_each(|(a, root)| *a *= root);
+        }
         Some(Solved { coefficients: a, residual_square, left_out, jitter })
     }
 
-    fn nystrom<T: Element>(&self, kernel: &Resolved, x: &View<'_, T>, y: &[f64]) -> Option<Solved> {
-        let m = kernel.points.rows();
+    fn nystrom<T: Element>(
+        &self,
+        kernel: &Resolved,
+        x: &View<'_, T>,
+        targets: &Targets<'_>,
+    ) -> Option<Solved> {
+        let (m, y) = (kernel.points.rows(), &targets.y);
         let (root, jitter) = cholesky_with_jitter(&kernel.matrix(&kernel.unshifted().view()))?;
         // Rows of [Φ | y], one tile at a time.
         let features = |rows: Range<usize>| {
-            let mut columns = kernel.tile(x, rows).transpose().to_owned();
+            let mut columns = kernel.tile(x, rows.clone()).transpose().to_owned();
             root.forward(columns.as_mut());
+            if let Some(roots) = &targets.roots {
+                for (t, root) in roots[rows].iter().enumerate() {
+                    columns.col_as_slice_mut(t).iter_mut().for_each(|phi| *phi *= root);
+                }
+            }
             columns
         };
         let moments = passes::gram(y.len(), m + 1, |rows, tile| {
@@ -180,7 +235,7 @@ impl KernelRidge {
         let (factor, more) = cholesky_with_jitter(&shifted)?;
         let right: Vec<f64> = (0..m).map(|j| moments[(j, m)]).collect();
         let beta = factor.solve_vector(&right);
-        let (residual_square, left_out) = self.second_pass(&factor, &beta, y, &features);
+        let (residual_square, left_out) = self.second_pass(&factor, &beta, targets, &features);
         let mut coefficients = factor::column(&beta);
         root.backward(coefficients.as_mut());
         Some(Solved {
@@ -196,9 +251,10 @@ impl KernelRidge {
         &self,
         factor: &Cholesky,
         beta: &[f64],
-        y: &[f64],
+        targets: &Targets<'_>,
         features: &(impl Fn(Range<usize>) -> Mat<f64> + Sync),
     ) -> (f64, Option<f64>) {
+        let y = &targets.y;
         let parts = passes::map_chunks(y.len(), |chunk| {
             let (mut residuals, mut left_out) = (0.0, 0.0);
             for rows in passes::tiles(chunk) {
@@ -219,8 +275,15 @@ impl KernelRidge {
         });
         let (residuals, left_out) =
             parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        (residuals, self.leave_one_out.then(|| left_out / y.len() as f64))
+        (residuals, self.leave_one_out.then(|| left_out / targets.total))
     }
+}
+
+/// What is fitted: `√w·y`, `√w` and `Σ w`; without weights the roots are all 1.
+struct Targets<'a> {
+    y: Cow<'a, [f64]>,
+    roots: Option<Vec<f64>>,
+    total: f64,
 }
 
 struct Solved {

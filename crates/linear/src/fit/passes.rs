@@ -15,7 +15,7 @@ use crate::dense::Packed;
 use faer::Mat;
 use rayon::prelude::*;
 use spanwise_kernels::tall::{self, NoColumns, Tall};
-use spanwise_kernels::{Element, Matrix, View};
+use spanwise_kernels::{Element, Matrix, View, stop};
 use std::ops::Range;
 
 /// Rows of one tile.
@@ -38,6 +38,10 @@ pub(crate) fn tiles(chunk: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 /// `work` on every chunk of `0..n` in parallel; the results in order of the chunks.
 pub(crate) fn map_chunks<A: Send>(n: usize, work: impl Fn(Range<usize>) -> A + Send + Sync) -> Vec<A> {
+    let work = |chunk| {
+        stop::check();
+        work(chunk)
+    };
     chunks(n).into_par_iter().map(work).collect()
 }
 

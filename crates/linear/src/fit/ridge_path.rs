@@ -13,12 +13,12 @@
 //! In the dual `S = U·diag(d)·Uᵀ` and `P = U·diag(√d)`: the same formulas, no further pass over the data.
 
 use super::moments::{Data, Method, Moments, Solution};
+use super::passes;
 use super::ridge::{RidgeFit, finished, prepared};
-use super::{factor, passes};
 use crate::LinearError;
 use crate::Seeded;
 use crate::check::{self, argument};
-use crate::dense::Tridiagonal;
+use crate::dense::{Tridiagonal, eigen_of};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use spanwise_kernels::{Element, View};
@@ -175,7 +175,7 @@ impl RidgePath {
 
     fn left_out_errors<T: Element>(&self, data: &Data<'_, T>, moments: &Moments) -> Vec<f64> {
         let count = self.alphas.len();
-        let Some((d, v)) = factor::eigen(moments.unfilled(data).as_ref()) else {
+        let Some((d, v)) = eigen_of(moments.unfilled(data)) else {
             return vec![f64::INFINITY; count];
         };
         // Rounding may turn a zero eigenvalue into a small number of either sign.

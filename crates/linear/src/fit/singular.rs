@@ -13,6 +13,8 @@
 use super::factor;
 use super::moments::{Data, Method, Moments, Solution};
 use super::passes;
+use crate::dense::svd_of;
+use faer::linalg::svd::ComputeSvdVectors;
 use faer::{Mat, MatRef};
 use spanwise_kernels::Element;
 
@@ -30,7 +32,7 @@ pub(crate) fn solve<T: Element>(data: &Data<'_, T>, moments: &Moments, alpha: f6
 fn dual<T: Element>(data: &Data<'_, T>, moments: &Moments, alpha: f64) -> Vec<f64> {
     let (n, p) = (data.rows(), data.cols());
     let z = rows_centred(data, moments, 0..n).subcols(0, p).to_owned();
-    let Some((u, s, v)) = factor::svd(z.as_ref()) else { return vec![0.0; p] };
+    let Some((u, s, v)) = svd_of(z, ComputeSvdVectors::Thin) else { return vec![0.0; p] };
     let cut = s.first().copied().unwrap_or(0.0) * cut_off(n, p);
     let mut w = vec![0.0; p];
     for (k, &sigma) in s.iter().enumerate().filter(|&(_, &sigma)| sigma > cut) {
@@ -56,7 +58,7 @@ fn primal<T: Element>(data: &Data<'_, T>, moments: &Moments, alpha: f64) -> Vec<
         a.col_as_slice_mut(j).iter_mut().for_each(|v| *v /= length);
     }
     let right: Vec<f64> = (0..height + p).map(|i| if i < height { r[(i, p)] } else { 0.0 }).collect();
-    let Some((u, s, v)) = factor::svd(a.as_ref()) else { return vec![0.0; p] };
+    let Some((u, s, v)) = svd_of(a, ComputeSvdVectors::Thin) else { return vec![0.0; p] };
     let cut = s.first().copied().unwrap_or(0.0) * cut_off(p, p);
     let rank = s.iter().take_while(|&&sigma| sigma > cut).count();
     let mut w = vec![0.0; p];

@@ -26,7 +26,7 @@ use super::passes;
 use faer::Mat;
 use rayon::prelude::*;
 use spanwise_kernels::tall::{Reweighted, Scored, reweighted_gram};
-use spanwise_kernels::{Element, Matrix, View};
+use spanwise_kernels::{Element, Matrix, View, stop};
 use std::ops::Range;
 
 /// The root of a weight that underflows: small enough that its square is 0, and its inverse is still a number.
@@ -219,6 +219,7 @@ impl<T: Element> Problem<'_, T> {
     }
 
     fn sum_tiles(&self, a: &[f64], tiles: &[usize], hessian: bool) -> Sums {
+        stop::check();
         let (width, classes, contrasts) = (self.width(), self.classes(), self.contrasts.cols());
         let (n, most) = (self.labels.len(), Block::most_rows(width));
         let mut sums = self.no_sums(hessian);

@@ -23,7 +23,7 @@ use crate::dense::{solve_upper, transposed_times};
 use crate::project::ColumnSpace;
 use crate::{Extent, LinearError};
 use rayon::prelude::*;
-use spanwise_kernels::{Element, Matrix, View};
+use spanwise_kernels::{Element, Matrix, View, stop};
 
 /// A hyperplane with all given points on one side and the query on the other.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,6 +221,7 @@ impl Search {
         let mut iterations = 0;
         let mut shortest = f64::INFINITY;
         while iterations < most {
+            stop::check();
             let size = dot(&self.x, &self.x);
             // Rounding alone would go on for ever: each round must shorten x.
             if size >= shortest * (1.0 - 4.0 * f64::EPSILON) || size <= f64::MIN_POSITIVE {

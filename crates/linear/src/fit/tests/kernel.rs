@@ -131,3 +131,49 @@ fn settings_out_of_range_and_bad_data_are_errors() {
     let flat = KernelRidge::default().fit(View::new(&[5.0, 5.0], &[2, 1]).unwrap(), &y).unwrap();
     assert!(flat.coefficients.iter().all(|a| a.is_finite()));
 }
+
+#[test]
+fn a_whole_weight_counts_a_row_so_often_and_weight_zero_leaves_it_out() {
+    let (x, new, y) = example();
+    let counts = [1, 2, 0, 1, 3, 1, 0, 1, 1, 2, 1, 1];
+    let repeated: Vec<usize> =
+        counts.iter().enumerate().flat_map(|(i, &count)| std::iter::repeat_n(i, count)).collect();
+    let many: Vec<f64> = repeated.iter().flat_map(|&i| x[2 * i..2 * i + 2].iter().copied()).collect();
+    let many_y: Vec<f64> = repeated.iter().map(|&i| y[i]).collect();
+    let weights = counts.map(|count| count as f64);
+    let (x, new) = (View::new(&x, &[12, 2]).unwrap(), View::new(&new, &[2, 2]).unwrap());
+    let kernel = Kernel::Rbf { gamma: Some(0.02) };
+    let model = KernelRidge { alpha: 0.5, kernel, leave_one_out: false, ..KernelRidge::default() };
+    let expected = model.fit(View::new(&many, &[many_y.len(), 2]).unwrap(), &many_y).unwrap();
+    let found = model.fit_weighted(x, &y, &weights).unwrap();
+    assert_eq!(found.landmarks.rows(), 10);
+    close(&found.predict(new).unwrap(), &expected.predict(new).unwrap(), 1e-10);
+    close(&[found.residual_sum_of_squares], &[expected.residual_sum_of_squares], 1e-10);
+    // Weights of 1 are none.
+    let ones = model.fit_weighted(x, &y, &[1.0; 12]).unwrap();
+    assert_eq!(ones, model.fit(x, &y).unwrap());
+    for (weights, expected) in
+        [(vec![1.0; 11], "weights"), (vec![-1.0; 12], "weights"), (vec![0.0; 12], "sum of weights")]
+    {
+        let error = model.fit_weighted(x, &y, &weights).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{expected}`")), "{error}");
+    }
+}
+
+#[test]
+fn weights_mean_the_same_with_landmarks_and_without() {
+    let n = 300;
+    let x: Vec<f64> = (0..n).map(|i| f64::from(i) / 30.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| x.sin() + 0.1 * (37.0 * x).cos()).collect();
+    let weights: Vec<f64> = (0..n).map(|i| f64::from(i % 4) + 0.5).collect();
+    let x = View::new(&x, &[n as usize, 1]).unwrap();
+    let exact =
+        KernelRidge { alpha: 0.1, kernel: Kernel::Rbf { gamma: Some(0.5) }, ..KernelRidge::default() };
+    let few = KernelRidge { landmarks: Landmarks::Count(60), ..exact };
+    let (exact, few) = (exact.fit_weighted(x, &y, &weights), few.fit_weighted(x, &y, &weights));
+    let (exact, few) = (exact.unwrap(), few.unwrap());
+    assert!(exact.exact && !few.exact);
+    close(&few.predict(x).unwrap(), &exact.predict(x).unwrap(), 1e-6);
+    close(&[few.residual_sum_of_squares], &[exact.residual_sum_of_squares], 1e-6);
+    close(&[few.leave_one_out_error.unwrap()], &[exact.leave_one_out_error.unwrap()], 1e-6);
+}
