@@ -103,7 +103,7 @@ fn check_tables(args: &Fit) -> Result<(), Usage> {
 
 /// Refuses options that the model would ignore.
 fn check_model(args: &Fit) -> Result<(), Usage> {
-    use Model::{Kernel, LeastSquares, Logistic, Nonnegative, Ridge, Simplex, Softmax};
+    use Model::{Kernel, LeastSquares, Logistic, Nonnegative, Ridge, Softmax};
     let rules: [(&str, bool, &[Model]); 16] = [
         ("--lambda", args.lambda.is_some(), &[Ridge, Logistic, Softmax, Kernel]),
         ("--lambdas", !args.lambdas.is_empty(), &[Ridge]),
@@ -122,15 +122,7 @@ fn check_model(args: &Fit) -> Result<(), Usage> {
         ("--merge", !args.merge.is_empty(), &[LeastSquares]),
         ("--no-intercept", args.no_intercept, &[LeastSquares, Ridge, Logistic, Softmax, Nonnegative]),
     ];
-    let weightless = (
-        "--weights",
-        args.weights.is_some(),
-        &[LeastSquares, Ridge, Logistic, Softmax, Nonnegative, Simplex][..],
-    );
-    let broken = rules
-        .into_iter()
-        .chain([weightless])
-        .find(|(_, given, models)| *given && !models.contains(&args.model));
+    let broken = rules.into_iter().find(|(_, given, models)| *given && !models.contains(&args.model));
     if let Some((option, _, models)) = broken {
         let names: Vec<String> = models.iter().map(|&model| word(model)).collect();
         let message = format!(

@@ -306,8 +306,8 @@ fn weights_count_rows_in_every_model_that_takes_numbers() {
             let base = ["--target", "y", "--predict", text(&new), "--out", text(&out)];
             fit(text(&path(&directory, file)), &[&base[..], model, more].concat()).ended_with(0);
             let lines = fs::read_to_string(&out).unwrap();
-            let last = |line: &str| line.rsplit(',').next().unwrap().parse().unwrap();
-            lines.lines().skip(1).map(last).collect()
+            let prediction = |line: &str| line.split(',').nth(1).unwrap().parse().unwrap();
+            lines.lines().skip(1).map(prediction).collect()
         };
         let (found, expected) = (predicted("w.csv", &["--weights", "w"]), predicted("r.csv", &[]));
         assert_eq!(found.len(), 2);

@@ -148,7 +148,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("fit @/good.csv --target y --model ridge --lambda -1", &["-1"]),
     ("fit @/good.csv --target y --model ridge --choose often", &["--choose", "often"]),
     ("fit @/good.csv --target y --model ridge --lambda 1 --rows @/r.csv", &["--rows", "ridge"]),
-    ("fit @/good.csv --target y --model kernel --weights w", &["--weights", "kernel"]),
+    ("fit @/good.csv --target y --model kernel --weights w", &["good.csv:3:4", "negative", "-1"]),
     ("fit @/good.csv --target y --confidence 1.5", &["--confidence", "1.5"]),
     ("fit @/good.csv --target y --degree 0", &["--degree"]),
     ("fit @/good.csv --target k --model logistic", &["\"k\"", "3 classes"]),
