@@ -9,6 +9,7 @@
 //!
 //! The settings are one type ([`LeastSquares`]), the fitted model another ([`LinearFit`]).
 
+mod alike;
 mod dependency;
 mod finish;
 mod influence;

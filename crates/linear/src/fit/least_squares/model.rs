@@ -110,7 +110,8 @@ impl LinearFit {
         &self.rank
     }
 
-    /// Each dependent column as a formula. Empty for models of more than 512 columns and no more rows than columns.
+    /// Each dependent column as a formula. With more than 512 columns and no more rows than columns, where all depend on all, those
+    /// that are constant or another one in other units (`x[j] = a·x[i] + c`).
     pub fn dependencies(&self) -> &[Dependency] {
         &self.dependencies
     }

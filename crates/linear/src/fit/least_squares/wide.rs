@@ -13,6 +13,7 @@
 //! Rows that depend on each other make K singular. Then the triangle of Xcᵀ, with unit columns and without squaring the
 //! condition number, gives the directions U the columns span, and the same is solved inside them: `UᵀKU a' = Uᵀy`.
 
+use super::alike::Alike;
 use super::model::{Coefficient, LinearFit, Method, TargetFit};
 use super::rank::Rank;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS};
@@ -93,7 +94,9 @@ impl Wide<'_> {
             (0..self.y.cols()).map(|q| self.solve(q, &factor, &columns.means)).collect();
         let steps = answers.iter().map(|a| a.steps).max().unwrap_or(0);
         let targets = answers.iter().enumerate().map(|(q, a)| self.target(q, a, &factor, &columns)).collect();
-        Ok(self.model(targets, factor, steps))
+        let (intercept, tolerance) = (self.intercept, self.tolerance);
+        let alike = Alike { x: self.x, columns: &rows, sizes: &columns, intercept, tolerance };
+        Ok(LinearFit { dependencies: alike.found(), ..self.model(targets, factor, steps) })
     }
 
     /// K = Xc Xcᵀ, made definite.

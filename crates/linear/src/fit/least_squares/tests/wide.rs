@@ -141,3 +141,32 @@ fn threads_do_not_change_a_bit_of_a_wide_fit() {
     };
     assert_eq!(on(1), on(3));
 }
+
+#[test]
+fn copies_in_other_units_and_constants_are_named() {
+    let names: Vec<String> = (0..700).map(|j| format!("x{j}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for (offset, rows) in [(0.0, 40), (3.0, 40), (1e4, 300), (0.0, 3)] {
+        let (mut x, y) = table(rows, 700, offset);
+        for i in 0..rows {
+            x[(i, 300)] = 2.0 * x[(i, 7)] - 5.0;
+            x[(i, 301)] = x[(i, 7)];
+            x[(i, 600)] = -x[(i, 8)] / 4.0;
+            x[(i, 601)] = 2.5;
+            x[(i, 602)] = 0.0;
+            // Near is not alike.
+            x[(i, 603)] = x[(i, 9)] * (1.0 + 1e-6 * (i % 2) as f64);
+        }
+        let said = |intercept: bool| -> Vec<String> {
+            let fit = LeastSquares::new().intercept(intercept).fit(&x.view(), &y[..]).unwrap();
+            assert_eq!(fit.method(), Method::Dual);
+            fit.dependencies().iter().map(|found| found.formula(&names)).collect()
+        };
+        let with = ["x300 = 2·x7 - 5", "x301 = x7", "x600 = -0.25·x8", "x601 = 2.5", "x602 = 0"];
+        assert_eq!(said(true), with, "{offset} {rows}");
+        // Without an intercept a shifted copy is another column, and so is a constant.
+        assert_eq!(said(false), ["x301 = x7", "x600 = -0.25·x8", "x602 = 0"], "{offset} {rows}");
+    }
+    let (x, y) = table(2, 600, 0.0);
+    assert!(LeastSquares::new().fit(&x.view(), &y[..]).unwrap().dependencies().is_empty());
+}
