@@ -87,10 +87,14 @@ impl Alike<'_> {
         let mut r: Vec<f64> = (0..n).map(|_| numbers.normal()).collect();
         if self.intercept {
             let mean = r.iter().sum::<f64>() / n as f64;
-            r.iter_mut().for_each(|r| *r -= mean);
+            for r in &mut r {
+                *r -= mean;
+            }
         }
         let length = norm(&r);
-        r.iter_mut().for_each(|r| *r /= length);
+        for r in &mut r {
+            *r /= length;
+        }
         let products = transpose_multiply(self.x, &r);
         products.iter().zip(lengths).map(|(product, length)| (product / length).abs()).collect()
     }

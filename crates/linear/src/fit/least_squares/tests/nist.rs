@@ -1,6 +1,6 @@
 //! NIST's certified sets: digits of the worst coefficient and of the worst standard error.
 
-use super::nist_data::{FILIP, LONGLEY, NORRIS, WAMPLER_NOISE};
+use super::nist_data::{FILIP, LONGLEY, NORRIS, PONTIUS, WAMPLER_NOISE};
 use crate::fit::least_squares::{Coefficient, LeastSquares, LinearFit};
 use spanwise_kernels::Matrix;
 
@@ -17,7 +17,7 @@ struct Certified {
     name: &'static str,
     x: Matrix,
     y: Vec<f64>,
-    /// The intercept first.
+    /// The intercept first, where there is one.
     coefficients: Vec<f64>,
     standard_errors: Vec<f64>,
 }
@@ -29,8 +29,9 @@ fn terms(model: &LinearFit) -> Vec<Coefficient> {
 
 /// Checks both figures against `least`, and that no more digits are claimed than there are.
 fn check(set: &Certified, least: f64) -> LinearFit {
-    let model = LeastSquares::new().fit(&set.x.view(), &set.y[..]).unwrap();
     let name = set.name;
+    let intercept = set.coefficients.len() > set.x.cols();
+    let model = LeastSquares::new().intercept(intercept).fit(&set.x.view(), &set.y[..]).unwrap();
     for (j, c) in terms(&model).iter().enumerate() {
         let had = digits(c.value, set.coefficients[j]);
         assert!(had >= least, "{name}: coefficient {j} has {had:.2} digits");
@@ -131,6 +132,34 @@ fn norris_has_thirteen_digits() {
     let statistics = model.statistics(0).unwrap();
     assert!(digits(statistics.residual_deviation, 0.884_796_396_144_373) > 13.0);
     assert!(digits(statistics.f, 5_436_385.540_797_85) > 12.0);
+}
+
+#[test]
+fn pontius_has_thirteen_digits() {
+    let set = Certified {
+        name: "Pontius",
+        x: powers((0..40).map(|i| 150_000.0 * f64::from(i % 20 + 1)), 2),
+        y: PONTIUS.to_vec(),
+        coefficients: vec![0.673_565_789_473_684e-3, 0.732_059_160_401_003e-6, -0.316_081_871_345_029e-14],
+        standard_errors: vec![0.107_938_612_033_077e-3, 0.157_817_399_981_659e-9, 0.486_652_849_992_036e-16],
+    };
+    let model = check(&set, 13.0);
+    let statistics = model.statistics(0).unwrap();
+    assert!(digits(statistics.residual_deviation, 0.205_177_424_076_185e-3) > 13.0);
+}
+
+#[test]
+fn lines_through_the_origin_have_fourteen_digits() {
+    let line = |name, x: std::ops::Range<u32>, y: &[u32], coefficient, standard_error| Certified {
+        name,
+        x: powers(x.map(f64::from), 1),
+        y: y.iter().copied().map(f64::from).collect(),
+        coefficients: vec![coefficient],
+        standard_errors: vec![standard_error],
+    };
+    let ys: Vec<u32> = (130..141).collect();
+    check(&line("NoInt1", 60..71, &ys, 2.074_380_165_289_26, 0.165_289_256_198_347e-1), 14.0);
+    check(&line("NoInt2", 4..7, &[3, 4, 4], 0.727_272_727_272_727, 0.420_827_318_078_432e-1), 14.0);
 }
 
 #[test]
