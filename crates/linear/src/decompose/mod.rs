@@ -25,7 +25,7 @@ mod tests;
 pub use eigen::{SymmetricEigen, symmetric_eigen};
 pub use low_rank::{LowRank, low_rank};
 pub use pca::{Pca, PcaMethod, PcaOptions, pca, pca_from_factor};
-pub use pivoted_qr::{PivotedQr, pivoted_qr};
+pub use pivoted_qr::{PivotedQr, pivoted_qr, pivoted_qr_by_length};
 pub use qr::{Qr, qr, qr_full};
 pub use svd::{Sketch, Svd, svd, svd_full, svd_randomized, svd_truncated};
 

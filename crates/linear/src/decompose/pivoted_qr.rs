@@ -2,7 +2,7 @@
 
 use crate::LinearError;
 use crate::check::argument;
-use crate::dense::{self, Pivoted, load, scale_columns, unit_columns};
+use crate::dense::{self, Pivoted, load, norm_inf, power_of_two_near, scale_columns, unit_columns};
 use crate::measure::rank_tolerance;
 use spanwise_kernels::{Element, Matrix, View};
 
@@ -52,12 +52,28 @@ pub fn pivoted_qr<T: Element>(x: View<'_, T>) -> Result<PivotedQr, LinearError> 
     of_matrix(&x)
 }
 
+/// The same in the units given: the next column is the one of which most is left, and what counts as nothing is a share of the
+/// longest column.
+pub fn pivoted_qr_by_length<T: Element>(x: View<'_, T>) -> Result<PivotedQr, LinearError> {
+    let x = load(argument("decompose", "X"), &x)?;
+    // One power of two for all columns keeps their squares in range and changes no digit.
+    let unit = power_of_two_near(norm_inf(x.as_slice()));
+    let shrunk = Matrix::from_fn(x.rows(), x.cols(), |i, j| x[(i, j)] / unit);
+    finished(dense::pivoted_qr(&shrunk), &vec![unit; x.cols()])
+}
+
 pub(crate) fn of_matrix(x: &Matrix) -> Result<PivotedQr, LinearError> {
     let (unit, norms) = unit_columns(x);
-    let Pivoted { mut q, mut r, order } = dense::pivoted_qr(&unit);
-    let tolerance = rank_tolerance(x.cols());
+    finished(dense::pivoted_qr(&unit), &norms)
+}
+
+/// `norms` are what the columns were divided by.
+fn finished(found: Pivoted, norms: &[f64]) -> Result<PivotedQr, LinearError> {
+    let Pivoted { mut q, mut r, order } = found;
+    let tolerance = rank_tolerance(norms.len());
     let size = r.rows().min(r.cols());
-    let rank = (0..size).take_while(|&k| r[(k, k)].abs() > tolerance).count();
+    let longest = if size > 0 { r[(0, 0)].abs() } else { 0.0 };
+    let rank = (0..size).take_while(|&k| r[(k, k)].abs() > tolerance * longest).count();
     for k in 0..size {
         if r[(k, k)] < 0.0 {
             r.row_mut(k).iter_mut().for_each(|x| *x = -*x);

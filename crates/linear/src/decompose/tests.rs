@@ -281,3 +281,21 @@ proptest! {
         prop_assert!(found.total_variance == 0.0 || (ratio - 1.0).abs() < 1e-12);
     }
 }
+
+#[test]
+fn pivoting_by_length_takes_the_longest_first_and_gives_the_table_back() {
+    // Scaled, the small column is as independent as the others; by length it comes last.
+    let x = Matrix::from_fn(5, 3, |i, j| [1.0, 1e-9, 3.0][j] * ((i * (j + 2) + j) as f64).cos());
+    let found = pivoted_qr_by_length(x.view()).unwrap();
+    assert_eq!(found.order, [2, 0, 1]);
+    let back = multiply(&found.q, &found.r);
+    for (to, &from) in found.order.iter().enumerate() {
+        for i in 0..5 {
+            assert!((back[(i, to)] - x[(i, from)]).abs() < 1e-15, "{i} {from}");
+        }
+    }
+    assert_eq!(found.rank, 3);
+    let huge = Matrix::from_fn(5, 3, |i, j| 1e300 * x[(i, j)]);
+    assert_eq!(pivoted_qr_by_length(huge.view()).unwrap().order, found.order);
+    assert_eq!(pivoted_qr_by_length(Matrix::zeros(4, 2).view()).unwrap().rank, 0);
+}

@@ -264,7 +264,7 @@ fn numbers(
     let r_squared = looked.fit.statistics(0).map_or(f64::NAN, |statistics| statistics.r_squared);
     let shares = figures::shares(&columns, r_squared);
     let mut tables = figures::tables(&columns, &shares)?;
-    tables.push(sweep::table(&columns));
+    tables.push(sweep::table(&columns)?);
     tables.push(figures::row_table(&looked_rows, &|i| y[i], &row_number));
     let mut drawn = vec![figures::reach(reached.as_ref(), kernel, r_squared, &columns)];
     drawn.push(figures::coefficients(&columns)?);

@@ -4,13 +4,15 @@
 //! tolerance keeps those of which more is left, so each share is a tolerance at which the answer changes.
 //!
 //! ```text
-//!  repeat: take the column c of which most is left, note |c| and what the target has lost so far
-//!          the other columns and the target lose their part along c
+//!  columns as shares of their lengths = Q·R, pivoted:  |R[k, k]| is what is left of the k-th,
+//!                                                      Σ (qᵢ·y)² over those before it what they reach of the target
 //! ```
 
 use super::factor::{Factor, dot, norm};
 use super::trust::Columns;
 use crate::explain::{Table, TableCell};
+use spanwise_linear::LinearError;
+use spanwise_linear::decompose::{PivotedQr, pivoted_qr_by_length};
 
 /// Columns of which more is left are far from every tolerance.
 const FAR: f64 = 0.5;
@@ -27,47 +29,34 @@ struct Step {
 }
 
 /// The columns in the order they are taken.
-fn sweep(factor: &Factor, count: usize, intercept: bool) -> Vec<Step> {
+fn sweep(factor: &Factor, count: usize, intercept: bool) -> Result<Vec<Step>, LinearError> {
     let chosen: Vec<usize> = (0..count).collect();
     // Centred columns are those beside the ones.
-    let (plain, beside) = (factor.columns(&chosen, false), factor.columns(&chosen, intercept));
-    let mut work: Vec<(usize, Vec<f64>)> = chosen
-        .iter()
-        .map(|&j| {
-            let length = norm(&plain.col(j)).max(f64::MIN_POSITIVE);
-            (j, beside.col(j).iter().map(|x| x / length).collect())
-        })
-        .collect();
-    let mut rest = factor.columns(&[count], intercept).col(0);
-    let total = dot(&rest, &rest);
-    let mut steps = Vec::with_capacity(count);
-    while !work.is_empty() {
-        let most = (0..work.len()).fold(0, |a, b| if norm(&work[b].1) > norm(&work[a].1) { b } else { a });
-        let (column, values) = work.swap_remove(most);
-        let left = norm(&values);
-        let reached = if total > 0.0 { 1.0 - dot(&rest, &rest) / total } else { 0.0 };
-        steps.push(Step { column, left, without: reached });
-        if left > 0.0 {
-            let unit: Vec<f64> = values.iter().map(|x| x / left).collect();
-            let others = work.iter_mut().map(|(_, values)| values).chain([&mut rest]);
-            others.for_each(|other| {
-                // Twice: what the first pass leaves along the unit vector is rounding of a large number.
-                for _ in 0..2 {
-                    let along = dot(&unit, other);
-                    other.iter_mut().zip(&unit).for_each(|(x, u)| *x -= along * u);
-                }
-            });
-        }
+    let (plain, mut shares) = (factor.columns(&chosen, false), factor.columns(&chosen, intercept));
+    for j in 0..count {
+        let length = norm(&plain.col(j)).max(f64::MIN_POSITIVE);
+        (0..shares.rows()).for_each(|i| shares[(i, j)] /= length);
     }
-    steps
+    let target = factor.columns(&[count], intercept).col(0);
+    let total = dot(&target, &target);
+    let PivotedQr { q, r, order, .. } = pivoted_qr_by_length(shares.view())?;
+    let mut reached = 0.0;
+    let steps = order.into_iter().enumerate().map(|(k, column)| {
+        let step = Step { column, left: r[(k, k)].abs(), without: reached };
+        if total > 0.0 && step.left > 0.0 {
+            reached += dot(&q.col(k), &target).powi(2) / total;
+        }
+        step
+    });
+    Ok(steps.collect())
 }
 
 /// One row per tolerance at which the answer changes, smallest first.
-pub(super) fn table(columns: &Columns<'_>) -> Table {
+pub(super) fn table(columns: &Columns<'_>) -> Result<Table, LinearError> {
     let head = ["left out", "by tolerances above", "rank then", "R² then"];
     let mut table = Table::new("tolerance", "How the answer moves with the tolerance", &head);
     let first = usize::from(columns.facts.intercept);
-    let steps = sweep(columns.factor, columns.facts.names.len(), columns.facts.intercept);
+    let steps = sweep(columns.factor, columns.facts.names.len(), columns.facts.intercept)?;
     for (taken, step) in steps.iter().enumerate().rev().take(MOST).filter(|(_, step)| step.left < FAR) {
         table.rows.push(vec![
             TableCell::Text(format!("`{}`", columns.facts.names[step.column])),
@@ -76,7 +65,7 @@ pub(super) fn table(columns: &Columns<'_>) -> Table {
             step.without.into(),
         ]);
     }
-    table
+    Ok(table)
 }
 
 #[cfg(test)]
@@ -99,7 +88,7 @@ mod tests {
         let x = View::new(&x, &[300, 3]).unwrap();
         let fit = LeastSquares::new().fit(&x, &y[..]).unwrap();
         let factor = Factor::new(&x, &y, None, &fit).unwrap();
-        let steps = sweep(&factor, 3, true);
+        let steps = sweep(&factor, 3, true).unwrap();
         let last = steps[2];
         assert!(last.left > 1e-4 && last.left < 2e-3, "{steps:?}");
         assert!((last.without - 0.5).abs() < 0.1, "{steps:?}");
