@@ -99,7 +99,7 @@ class Lens:
             )
         kind = kind_of(q)
         plain = {key: value.detach() if hasattr(value, "detach") else value for key, value in options.items()}
-        arrays = [kind.take(argument, x.detach()) for argument, x in (("q", q), ("k", k), ("v", v))]
+        arrays = kind.take("q", q.detach()), kind.take("k", k.detach()), kind.take("v", v.detach())
         place = self._cells, 0 if facts is None else facts.first_key, self._tokens(module, facts)
         tally = self._found.setdefault(name, _spanwise.LayerTally(q.shape[1]))
         values = tally.attend(*arrays, asked(kind, arrays[0], **plain), place, kind.bits)

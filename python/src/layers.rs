@@ -53,7 +53,7 @@ impl LayerTally {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = q.py();
         let arrays = Arrays::new([q, k, v], asked, bits)?;
-        with_kind!(py, arrays.kind(), T => self.attended::<T>(py, &arrays, &place))
+        with_kind!(py, arrays.kind(), T => self.attended::<T>(py, &arrays, place))
     }
 
     /// One entry per head, by name.
@@ -115,7 +115,7 @@ impl LayerTally {
         &self,
         py: Python<'py>,
         arrays: &Arrays<'py>,
-        (cells, first_key, tokens): &Place<'py>,
+        (cells, first_key, tokens): Place<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         // The problem's own errors name its arguments; what is left after it are errors of the lens.
         let problem = arrays.problem::<T>(py)?;
@@ -128,8 +128,8 @@ impl LayerTally {
             options: *problem.options(),
             team: None,
             tokens: tokens.as_ref().map(PyReadonlyArray1::as_slice).transpose()?,
-            first_key: *first_key,
-            cells: *cells,
+            first_key,
+            cells,
         };
         let out = zeros::<T>(py, dims.iter().product())?;
         {
@@ -157,8 +157,9 @@ fn explain_layers(
     source: &str,
     layers: Vec<(String, PyRef<'_, LayerTally>)>,
 ) -> PyResult<Explanation> {
-    let tallies: Vec<Tally> = layers.iter().map(|(_, layer)| layer.tally().clone()).collect();
-    let named = layers.iter().zip(&tallies).map(|((name, _), tally)| Layer { name, tally });
-    let found = explained(source, &named.collect::<Vec<_>>());
+    let seen: Vec<(String, Tally)> =
+        layers.into_iter().map(|(name, layer)| (name, layer.tally().clone())).collect();
+    let named: Vec<Layer<'_>> = seen.iter().map(|(name, tally)| Layer { name, tally }).collect();
+    let found = explained(source, &named);
     found.map(Explanation).map_err(|error| raise(py, Class::Number, error.to_string()))
 }

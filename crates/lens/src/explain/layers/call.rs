@@ -50,7 +50,7 @@ pub(super) struct Seen {
 impl<'a, T: Storage> LayerCall<'a, T> {
     /// Computes the output into `out`, `(B, H, N, E)`; `None` where the work was stopped.
     pub(super) fn run(&self, out: &mut [T]) -> Result<Option<Seen>, LessonError> {
-        let problem = self.problem(self.v, self.options)?;
+        let problem = self.problem(self.v, &self.options)?;
         let sizes = problem.sizes();
         let Sizes { b, n, m, .. } = sizes;
         if let Some(tokens) = self.tokens.filter(|tokens| tokens.len() != b * n) {
@@ -72,11 +72,11 @@ impl<'a, T: Storage> LayerCall<'a, T> {
         Ok((!stopped).then(|| Seen { sizes, statistics, keys: seen(&problem) }))
     }
 
-    fn problem<'p>(&self, v: View<'p, T>, options: Options<'p, T>) -> Result<Problem<'p, T>, AttentionError>
+    fn problem<'p>(&self, v: View<'p, T>, options: &Options<'p, T>) -> Result<Problem<'p, T>, AttentionError>
     where
         'a: 'p,
     {
-        let problem = Problem::new(self.q, self.k, v, options)?;
+        let problem = Problem::new(self.q, self.k, v, *options)?;
         Ok(self.team.map_or(problem, |team| problem.on(team)))
     }
 
@@ -104,7 +104,7 @@ impl<'a, T: Storage> LayerCall<'a, T> {
             }
         }
         let narrow = self.v.narrowed(self.v.rank().saturating_sub(1), 0..e.min(1)).unwrap_or(self.v);
-        let problem = self.problem(narrow, options)?;
+        let problem = self.problem(narrow, &options)?;
         let mut unused = vec![T::default(); b * h * n * problem.sizes().e];
         let request = Request { received: true, ..Request::default() };
         let statistics = forward_into(&problem, &request, &mut unused)?;

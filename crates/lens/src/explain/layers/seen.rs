@@ -169,11 +169,11 @@ mod tests {
     const M: usize = 7;
 
     /// Keys whose weight is above 0, where no weight vanishes by itself.
-    fn counted(options: Options<'_, f64>) {
+    fn counted(options: &Options<'_, f64>) {
         let numbers: Vec<f64> = (0..B * H * M * 3).map(|i| (i as f64 * 0.7).sin()).collect();
         let q = View::new(&numbers[..B * H * N * 3], &[B, H, N, 3]).unwrap();
         let k = View::new(&numbers, &[B, H, M, 3]).unwrap();
-        let problem = Problem::new(q, k, k, options).unwrap();
+        let problem = Problem::new(q, k, k, *options).unwrap();
         let weights = reference::steps(&problem).weights;
         let expected: Vec<usize> =
             weights.chunks(M).map(|row| row.iter().filter(|&&weight| weight > 0.0).count()).collect();
@@ -192,22 +192,22 @@ mod tests {
             let window = |left, right| Some(Window { left, right, alignment: Some(alignment) });
             for lengths in [None, Some(&[3, 7][..])] {
                 let plain = Options { lengths, ..Options::default() };
-                counted(Options { causal, ..plain });
-                counted(Options { window: window(Some(2), None), ..plain });
-                counted(Options { window: window(None, Some(1)), causal, ..plain });
-                counted(Options { window: window(Some(1), Some(2)), ..plain });
+                counted(&Options { causal, ..plain });
+                counted(&Options { window: window(Some(2), None), ..plain });
+                counted(&Options { window: window(None, Some(1)), causal, ..plain });
+                counted(&Options { window: window(Some(1), Some(2)), ..plain });
                 for shape in shapes {
                     let size = shape.iter().product();
                     let mask = Some(View::new(&bools[..size], shape).unwrap());
                     let bias = Some(View::new(&biases[..size], shape).unwrap());
-                    counted(Options { mask, causal, ..plain });
-                    counted(Options { mask, bias, window: window(Some(3), Some(3)), ..plain });
-                    counted(Options { bias, ..plain });
+                    counted(&Options { mask, causal, ..plain });
+                    counted(&Options { mask, bias, window: window(Some(3), Some(3)), ..plain });
+                    counted(&Options { bias, ..plain });
                 }
                 let keep = View::new(&[true, false, true, true, false, true], &[2, 3]).unwrap();
-                counted(Options { blocks: Some(Blocks { rows: 3, cols: 3, keep }), causal, ..plain });
+                counted(&Options { blocks: Some(Blocks { rows: 3, cols: 3, keep }), causal, ..plain });
             }
         }
-        counted(Options::default());
+        counted(&Options::default());
     }
 }

@@ -21,10 +21,10 @@ impl Made {
         Made { n, m, q: numbers(B * H * n * D, 0.73), k: numbers(B * H * m * D, 1.31) }
     }
 
-    fn call<'a>(&'a self, options: Options<'a, f64>, tokens: Option<&'a [bool]>) -> LayerCall<'a, f64> {
+    fn call<'a>(&'a self, options: &Options<'a, f64>, tokens: Option<&'a [bool]>) -> LayerCall<'a, f64> {
         let k = View::new(&self.k, &[B, H, self.m, D]).unwrap();
         let q = View::new(&self.q, &[B, H, self.n, D]).unwrap();
-        LayerCall { q, k, v: k, options, team: None, tokens, first_key: 0, cells: 4 }
+        LayerCall { q, k, v: k, options: *options, team: None, tokens, first_key: 0, cells: 4 }
     }
 }
 
@@ -105,7 +105,7 @@ fn means_and_mass_are_those_of_the_stored_weights_without_queries_that_are_paddi
         (Options { mask: Some(full), softcap: Some(2.0), ..none }, Some(&left)),
     ];
     for (at, (options, tokens)) in cases.into_iter().enumerate() {
-        let call = made.call(options, tokens.map(Vec::as_slice));
+        let call = made.call(&options, tokens.map(Vec::as_slice));
         let problem = Problem::new(call.q, call.k, call.v, options).unwrap();
         let steps = reference::steps(&problem);
         let mut tally = LayerTally::new(H);
@@ -137,8 +137,8 @@ fn means_and_mass_are_those_of_the_stored_weights_without_queries_that_are_paddi
 fn calls_add_up_and_the_map_is_of_the_largest() {
     let (one, other) = (Made::new(2, 9, 1.0), Made::new(5, 4, 1.0));
     let mut tally = LayerTally::new(H);
-    attended(&mut tally, &one.call(Options::default(), None));
-    attended(&mut tally, &LayerCall { first_key: 7, ..other.call(Options::default(), None) });
+    attended(&mut tally, &one.call(&Options::default(), None));
+    attended(&mut tally, &LayerCall { first_key: 7, ..other.call(&Options::default(), None) });
     assert_eq!((tally.rows(), tally.keys()), ((B * H * 7) as u64, 11));
     let mass: f64 = tally.received(1).iter().sum();
     assert!(close(mass, (B * 7) as f64) && tally.received(1)[10] > 0.0);
@@ -157,11 +157,11 @@ fn calls_add_up_and_the_map_is_of_the_largest() {
 fn tallies_merge_to_what_one_would_have_seen() {
     let (one, other) = (Made::new(2, 9, 1.0), Made::new(5, 4, 1.0));
     let calls = [
-        one.call(Options { sinks: Some(&[0.0, 1.0]), ..Options::default() }, None),
+        one.call(&Options { sinks: Some(&[0.0, 1.0]), ..Options::default() }, None),
         LayerCall {
             first_key: 7,
             ..other.call(
-                Options::default(),
+                &Options::default(),
                 Some(&[true, true, false, true, false, true, true, true, true, false]),
             )
         },
@@ -205,9 +205,9 @@ fn short_numbers_hide_keys_too() {
 #[test]
 fn calls_that_do_not_fit_are_refused() {
     let made = Made::new(2, 3, 1.0);
-    let error = LayerTally::new(3).attend(&made.call(Options::default(), None), &mut [0.0; 24]).unwrap_err();
+    let error = LayerTally::new(3).attend(&made.call(&Options::default(), None), &mut [0.0; 24]).unwrap_err();
     assert_eq!(error.to_string(), "lens: the layer is called with 2 heads; expected 3, as before");
-    let call = made.call(Options::default(), Some(&[true]));
+    let call = made.call(&Options::default(), Some(&[true]));
     let error = LayerTally::new(2).attend(&call, &mut [0.0; 24]).unwrap_err();
     assert_eq!(error.to_string(), "lens: `tokens` has 1 marks; expected one for each of 2 × 2 queries");
     let error = explain_layers("model", &[Layer { name: "a", tally: &LayerTally::new(0) }]).unwrap_err();
@@ -216,9 +216,9 @@ fn calls_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_model_has_a_figure_of_each_kind_and_one_row_per_head() {
-    let mut tallies = vec![LayerTally::new(H), LayerTally::new(H)];
+    let mut tallies = [LayerTally::new(H), LayerTally::new(H)];
     for (tally, (n, m)) in tallies.iter_mut().zip([(8, 8), (3, 5)]) {
-        attended(tally, &Made::new(n, m, 0.0).call(Options::default(), None));
+        attended(tally, &Made::new(n, m, 0.0).call(&Options::default(), None));
     }
     let layers: Vec<Layer<'_>> = tallies.iter().map(|tally| Layer { name: "a", tally }).collect();
     let found = explain_layers("model", &layers).unwrap();
@@ -249,7 +249,7 @@ fn a_key_that_collects_the_mass_is_a_sink() {
         made.k[bh * m * D..][..D].fill(4.0);
     }
     let mut tally = LayerTally::new(H);
-    attended(&mut tally, &made.call(Options::default(), None));
+    attended(&mut tally, &made.call(&Options::default(), None));
     let found = explain_layers("model", &[Layer { name: "a", tally: &tally }]).unwrap();
     let sink = found.findings.iter().find(|finding| finding.name == "attention-sink").unwrap();
     assert_eq!(sink.evidence[0].value, 0.0);
