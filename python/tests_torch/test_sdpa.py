@@ -2,6 +2,8 @@
 
 import itertools
 
+import ml_dtypes
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -265,6 +267,10 @@ def test_a_bias_of_another_type_is_converted_and_words_are_not_taken_for_bfloat1
     expected = spanwise.attention(q, q, q, bias=bias.bfloat16())
     torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias), expected)
     torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias.numpy()), expected)
+    torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias.numpy()[::-1]).flip(-2), spanwise.attention(q.flip(-2), q, q, bias=bias))
+    torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias.numpy().astype(ml_dtypes.bfloat16)), expected)
+    with pytest.raises(spanwise.errors.DtypeError, match="`bias` has dtype <U1"):
+        spanwise.attention(q, q, q, bias=np.array(["a"]))
     with pytest.raises(spanwise.errors.DtypeError, match="`k` has dtype int16"):
         spanwise.attention(q, q.view(torch.int16), q)
     with pytest.raises(spanwise.errors.DtypeError, match="`k` has dtype float32"):
