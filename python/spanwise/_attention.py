@@ -21,7 +21,7 @@ I64 = npt.NDArray[np.int64]
 Place = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttentionStats:
     """Statistics of attention's weights; ``None`` where they were not asked for.
 
@@ -57,6 +57,11 @@ class AttentionStats:
     row_sum_error: F64 | None = None
     map_mean: F64 | None = None
     map_max: F64 | None = None
+
+    def __repr__(self) -> str:
+        found = {name: getattr(self, name) for name in self.__slots__ if name != "empty_rows"}
+        shapes = [f"{name} {array.shape}" for name, array in found.items() if array is not None]
+        return f"AttentionStats({', '.join([f'{self.empty_rows} empty rows', *shapes])})"
 
 
 def attention(
@@ -240,7 +245,7 @@ def scores(
     q : array or tensor, (B, H, N, D)
     k : array or tensor, (B, G, M, D)
     rows, cols, batch, head
-        As for :func:`weights`.
+        Which queries and keys, of which batch entry and query head, as for :func:`weights`.
     **options
         Those of :func:`weights` but ``sinks``. What is left out is left out of the scores too: without any, they are ``q·k/√D``.
 

@@ -17,7 +17,7 @@ from . import _spanwise
 from ._explain import Explanation
 from ._kinds import kind_of
 from ._options import asked
-from .errors import NumberError
+from .errors import DtypeError, NumberError
 
 __all__ = ["Lens", "LayerMap", "lens"]
 
@@ -49,11 +49,20 @@ class Lens:
         self._crossing: set[int] = set()
         self._before: list[tuple[Any, Any]] = []
 
+    def __repr__(self) -> str:
+        heads = sum(layer.heads() for layer in self._found.values())
+        return f"Lens({type(self._model).__name__}): {len(self._found)} layers and {heads} heads seen"
+
     def __enter__(self) -> Self:
         from . import transformers as ours
 
         ours.register()
-        for model in ours.models_of(self._model):
+        models = ours.models_of(self._model)
+        if not models:
+            raise DtypeError(
+                f"lens: `model` is a {type(self._model).__name__}; expected a model of transformers, or a module that holds some"
+            )
+        for model in models:
             if not model._can_set_attn_implementation():
                 raise NumberError(
                     f"lens: {type(model).__name__} does not go through transformers' attention interface; expected a "
@@ -118,6 +127,7 @@ class Lens:
 
     def _layer(self, layer: int | str) -> _spanwise.LayerTally:
         names = self.layers
+        self._require_calls()
         if isinstance(layer, str):
             if layer not in self._found:
                 raise NumberError(f"lens: `layer` is {layer!r}; expected one of {names}")
@@ -125,6 +135,10 @@ class Lens:
         if not -len(names) <= layer < len(names):
             raise NumberError(f"lens: `layer` is {layer}; expected a number below {len(names)}, the layers seen")
         return self._found[names[layer]]
+
+    def _require_calls(self) -> None:
+        if not self._found:
+            raise NumberError("lens: no attention layer was called; expected the model to run inside the `with` block")
 
     def table(self) -> Any:
         """One row per layer and head: a pandas DataFrame where pandas is installed, else a dict of columns.
@@ -137,12 +151,12 @@ class Lens:
             ``max`` (the largest weight); ``saturated``, the share of rows with a weight above 0.9; ``top_key``, the key that
             receives most, and ``top_share``, its share of all mass; ``sink_mass``, the share that goes to a sink logit.
         """
-        columns: dict[str, list[Any]] = {"layer": [], "head": []}
+        columns: dict[str, list[Any]] = {"layer": [], "head": [], **_spanwise.LayerTally(0).numbers()}
         for name in self.layers:
             numbers = self._found[name].numbers()
             heads = range(self._found[name].heads())
             for key, values in {"layer": [name] * len(heads), "head": heads, **numbers}.items():
-                columns.setdefault(key, []).extend(values)
+                columns[key].extend(values)
         try:
             import pandas
         except ImportError:
@@ -182,8 +196,7 @@ class Lens:
 
     def explain(self) -> Explanation:
         """What follows: findings, figures and tables over all layers and heads."""
-        if not self._found:
-            raise NumberError("lens: no attention layer was called; expected the model to run inside the `with` block")
+        self._require_calls()
         layers = [(name, self._found[name]) for name in self.layers]
         return Explanation(_spanwise.explain_layers(type(self._model).__name__, layers))
 

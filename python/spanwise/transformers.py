@@ -176,7 +176,9 @@ def _wants_gradient(
 
 
 def models_of(model: torch.nn.Module) -> list[Any]:
-    """The models of ``transformers`` in a module, itself among them."""
+    """The models of ``transformers`` in a module, itself among them; none in what is no module."""
+    if not isinstance(model, torch.nn.Module):
+        return []
     return [module for module in model.modules() if isinstance(module, transformers.PreTrainedModel)]
 
 

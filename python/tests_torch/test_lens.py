@@ -198,6 +198,19 @@ def test_other_models_are_not_looked_at() -> None:
         lens.report("never.html")
 
 
+def test_what_is_no_model_and_a_model_that_did_not_run_are_named() -> None:
+    for other, name in ((torch.nn.Linear(2, 2), "Linear"), ("bert", "str")):
+        with pytest.raises(spanwise.errors.DtypeError, match=f"`model` is a {name}"), spanwise.lens(other):
+            pass
+    with spanwise.lens(MODELS["bert"].fresh("sdpa")) as lens:
+        pass
+    assert repr(lens) == "Lens(BertForMaskedLM): 0 layers and 0 heads seen"
+    assert list(lens.table().columns)[:5] == ["layer", "head", "rows", "keys", "entropy"]
+    for call in (lambda: lens.map(0, 0), lambda: lens.received("a"), lens.explain):
+        with pytest.raises(spanwise.errors.NumberError, match="no attention layer was called"):
+            call()
+
+
 def test_the_report_is_one_page_with_every_layer(tmp_path: Path) -> None:
     model = MODELS["gemma2"].fresh("eager")
     with torch.no_grad(), spanwise.lens(model) as lens:

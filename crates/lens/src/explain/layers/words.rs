@@ -28,7 +28,7 @@ fn narrow(heads: &[Head<'_>]) -> Option<Finding> {
     let share = found.first()?.numbers.saturated;
     let severity = if 2 * found.len() > heads.len() { Severity::Caution } else { Severity::Note };
     let sentence = format!(
-        "{} one key with more than {SATURATED} of the weight in most rows, up to {} of them: {names}",
+        "{} one key more than {SATURATED} of the weight in most rows, up to {} of them: {names}",
         counted(found.len(), "head gives", "heads give"),
         percent(share)
     );
