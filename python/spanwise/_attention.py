@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _spanwise
 from ._arrays import as_array
 from ._kinds import kind_of
-from ._options import Diagonal, Window, asked, wanted
+from ._options import Diagonal, Scored, Weighed, Window, asked, refuse_others, wanted
 from .errors import NumberError, ShapeError
 
 Array = npt.NDArray[Any]
@@ -21,7 +21,7 @@ I64 = npt.NDArray[np.int64]
 Place = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttentionStats:
     """Statistics of attention's weights; ``None`` where they were not asked for.
 
@@ -57,6 +57,11 @@ class AttentionStats:
     row_sum_error: F64 | None = None
     map_mean: F64 | None = None
     map_max: F64 | None = None
+
+    def __repr__(self) -> str:
+        found = {name: getattr(self, name) for name in self.__slots__ if name != "empty_rows"}
+        shapes = [f"{name} {array.shape}" for name, array in found.items() if array is not None]
+        return f"AttentionStats({', '.join([f'{self.empty_rows} empty rows', *shapes])})"
 
 
 def attention(
@@ -186,15 +191,7 @@ def weights(
     *,
     batch: int = 0,
     head: int = 0,
-    scale: float | None = None,
-    softcap: float | None = None,
-    bias: Any = None,
-    mask: Any = None,
-    causal: bool | Diagonal = False,
-    window: Window | None = None,
-    alibi: Any = None,
-    lengths: Any = None,
-    sinks: Any = None,
+    **options: Unpack[Weighed],
 ) -> F64:
     """Any rectangle of attention's weights, exactly, without the others.
 
@@ -208,8 +205,9 @@ def weights(
         Which queries and which keys; all unless given.
     batch, head : int
         Of which batch entry and query head.
-    scale, softcap, bias, mask, causal, window, alibi, lengths, sinks
-        As for :func:`attention`.
+    **options
+        ``scale``, ``softcap``, ``bias``, ``mask``, ``causal``, ``window``, ``alibi``, ``lengths`` and ``sinks``, as for
+        :func:`attention`.
 
     Returns
     -------
@@ -224,8 +222,7 @@ def weights(
     >>> corner.shape, round(float(corner.sum()), 12), float(corner[0, 3])
     ((1, 5), 1.0, 0.0)
     """
-    options = dict(scale=scale, softcap=softcap, bias=bias, mask=mask, causal=causal, window=window)
-    options |= dict(alibi=alibi, lengths=lengths, sinks=sinks)
+    refuse_others("weights", options, Weighed)
     flat = np.ascontiguousarray(as_array("attention", "lse", lse), dtype=np.float64).ravel()
     queries, keys, place, given, bits = _rectangle(q, k, rows, cols, batch, head, options)
     return _spanwise.weights(queries, keys, flat, place, given, bits)
@@ -239,14 +236,7 @@ def scores(
     *,
     batch: int = 0,
     head: int = 0,
-    scale: float | None = None,
-    softcap: float | None = None,
-    bias: Any = None,
-    mask: Any = None,
-    causal: bool | Diagonal = False,
-    window: Window | None = None,
-    alibi: Any = None,
-    lengths: Any = None,
+    **options: Unpack[Scored],
 ) -> F64:
     """Any rectangle of attention's scores, as the softmax sees them, without the others.
 
@@ -254,12 +244,10 @@ def scores(
     ----------
     q : array or tensor, (B, H, N, D)
     k : array or tensor, (B, G, M, D)
-    rows, cols : slice, range or (start, stop), optional
-        Which queries and which keys; all unless given.
-    batch, head : int
-        Of which batch entry and query head.
-    scale, softcap, bias, mask, causal, window, alibi, lengths
-        As for :func:`attention`. What is left out is left out of the scores too: without any, they are ``q·k/√D``.
+    rows, cols, batch, head
+        Which queries and keys, of which batch entry and query head, as for :func:`weights`.
+    **options
+        Those of :func:`weights` but ``sinks``. What is left out is left out of the scores too: without any, they are ``q·k/√D``.
 
     Returns
     -------
@@ -275,14 +263,13 @@ def scores(
     >>> spanwise.scores(x, x, rows=(1, 2), causal=True)
     array([[  2.,   4., -inf]])
     """
-    options = dict(scale=scale, softcap=softcap, bias=bias, mask=mask, causal=causal, window=window)
-    options |= dict(alibi=alibi, lengths=lengths)
+    refuse_others("scores", options, Scored)
     queries, keys, place, given, bits = _rectangle(q, k, rows, cols, batch, head, options)
     return _spanwise.scores(queries, keys, place, given, bits)
 
 
 def _rectangle(
-    q: Any, k: Any, rows: Any, cols: Any, batch: int, head: int, options: dict[str, Any]
+    q: Any, k: Any, rows: Any, cols: Any, batch: int, head: int, options: Scored | Weighed
 ) -> tuple[Array, Array, Place, dict[str, Any] | None, bool]:
     """Queries, keys, where the rectangle lies, and what is asked."""
     kind = kind_of(q)

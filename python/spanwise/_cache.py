@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from . import _spanwise
 from ._attention import AttentionStats
 from ._kinds import kind_of
-from ._options import asked, wanted
+from ._options import Options, asked, wanted
 from .errors import DtypeError, NumberError
 
 __all__ = ["KVCache"]
@@ -112,7 +112,7 @@ class KVCache:
         """Forgets all rows, and keeps the memory."""
         self._held.truncate(0)
 
-    def attention(self, q: Any, *, stats: str | Iterable[str] | None = None, **options: Any) -> Any:
+    def attention(self, q: Any, *, stats: str | Iterable[str] | None = None, **options: Unpack[Options]) -> Any:
         """Attention of ``q`` over all rows held, which are read where they lie.
 
         Parameters

@@ -72,7 +72,15 @@ class Torch:
             array = self.take("bias", bias)
             return array if array.dtype == like.dtype else array.astype(like.dtype)
         torch = sys.modules["torch"]
-        return self.take("bias", torch.as_tensor(bias).to(torch.bfloat16))
+        if not is_tensor(bias):
+            array = as_array("attention", "bias", bias)
+            if array.dtype.name == "bfloat16":  # of ml_dtypes: the same bits
+                return array.view(np.int16)
+            try:
+                bias = torch.from_numpy(np.ascontiguousarray(array))
+            except TypeError:
+                raise DtypeError(f"attention: `bias` has dtype {array.dtype}; expected numbers") from None
+        return self.take("bias", bias.to(torch.bfloat16))
 
     def give(self, values: Array, like: Any) -> Any:
         torch = sys.modules["torch"]

@@ -75,6 +75,12 @@ class Facts:
         """How many keys any query can see; the rest of a cache that is not full yet lies beyond."""
         return min(self.keys, max(self.shift + self.queries, 0)) if self.causal else self.keys
 
+    def tokens(self) -> torch.Tensor | None:
+        """Which queries are tokens and not padding, (B, N), where they are those whose places the keys' padding tells of."""
+        if self.padding is None or not 0 <= self.shift <= self.keys - self.queries:
+            return None
+        return self.padding[:, self.shift : self.shift + self.queries]
+
     def options(self) -> dict[str, Any] | None:
         """The same as options of :func:`spanwise.attention` over the first :meth:`reach` keys; None where none fit."""
         keys = self.reach()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -24,46 +24,66 @@ def _numbers(argument: str, x: Any) -> list[float]:
     return [float(value) for value in found]
 
 
-def asked(
-    kind: Plain | Torch,
-    like: Array,
-    *,
-    scale: float | None = None,
-    softcap: float | None = None,
-    bias: Any = None,
-    mask: Any = None,
-    causal: bool | Diagonal = False,
-    window: Window | None = None,
-    alibi: Any = None,
-    lengths: Any = None,
-    sinks: Any = None,
-    dropout: float = 0.0,
-    seed: int = 0,
-) -> dict[str, Any] | None:
-    """Those options that were given; ``like`` is ``q``, whose storage type a bias gets."""
+class Scored(TypedDict, total=False):
+    """What changes scores; :func:`spanwise.attention` says what each means."""
+
+    scale: float | None
+    softcap: float | None
+    bias: Any
+    mask: Any
+    causal: bool | Diagonal
+    window: Window | None
+    alibi: Any
+    lengths: Any
+
+
+class Weighed(Scored, total=False):
+    """And weights."""
+
+    sinks: Any
+
+
+class Options(Weighed, total=False):
+    """And outputs."""
+
+    dropout: float
+    seed: int
+
+
+def refuse_others(function: str, options: Iterable[str], known: type[Any]) -> None:
+    """Python's own words for keywords that are not among those of a class of options."""
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def asked(kind: Plain | Torch, like: Array, **options: Unpack[Options]) -> dict[str, Any] | None:
+    """Those options that ask for something; ``like`` is ``q``, whose storage type a bias gets."""
+    refuse_others("attention", options, Options)
     given: dict[str, Any] = {}
-    if scale is not None:
+    if (scale := options.get("scale")) is not None:
         given["scale"] = float(scale)
-    if softcap is not None:
+    if (softcap := options.get("softcap")) is not None:
         given["softcap"] = float(softcap)
-    if bias is not None:
+    if (bias := options.get("bias")) is not None:
         if str(getattr(bias, "dtype", "")).endswith("bool"):
             raise DtypeError("attention: `bias` has dtype bool; expected numbers to add\nhint: `mask` takes booleans")
         given["bias"] = kind.bias(bias, like)
-    if mask is not None:
+    if (mask := options.get("mask")) is not None:
         given["mask"] = _mask(kind, mask)
+    causal = options.get("causal")
     if causal is not False and causal is not None:
         given["causal"] = "square" if causal is True else causal
-    if window is not None:
+    if (window := options.get("window")) is not None:
         given["window"] = _window(window)
-    if alibi is not None:
+    if (alibi := options.get("alibi")) is not None:
         given["alibi"] = _numbers("alibi", alibi)
-    if lengths is not None:
+    if (lengths := options.get("lengths")) is not None:
         given["lengths"] = _lengths(lengths)
-    if sinks is not None:
+    if (sinks := options.get("sinks")) is not None:
         given["sinks"] = _numbers("sinks", sinks)
-    if dropout != 0.0:
-        given["dropout"] = (float(dropout), _seed(seed))
+    if (dropout := options.get("dropout", 0.0)) != 0.0:
+        given["dropout"] = (float(dropout), _seed(options.get("seed", 0)))
     return given or None
 
 

@@ -8,7 +8,7 @@ three or four dimensions, or two, and leading dimensions that are equal; :mod:`s
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import torch
@@ -123,79 +123,90 @@ def _differentiable(grad: Tensor, tensors: tuple[Any, ...], wants: tuple[bool, .
     return [next(found) if wants_it else None for wants_it in wants[:4]]
 
 
-def _call(seed: Tensor | None, dropout_p: float, is_causal: bool, scale: float | None) -> Call:
-    return Call(dropout_p, 0 if seed is None else int(seed), is_causal, scale)
+class Forward(NamedTuple):
+    """The arguments of ``spanwise::attention``; ``seed`` is a whole number where there is dropout."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    attn_mask: Tensor | None
+    seed: Tensor | None
+    dropout_p: float
+    is_causal: bool
+    scale: float | None
 
 
-def _attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any
-) -> Any:
-    """Output and log-sum-exps; ``seed`` is a whole number where there is dropout."""
-    out, lse = run(query, key, value, attn_mask, _call(seed, dropout_p, is_causal, scale), True)
+class Backward(NamedTuple):
+    """The arguments of ``spanwise::attention_backward``."""
+
+    grad: Tensor
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    attn_mask: Tensor | None
+    seed: Tensor | None
+    out: Tensor
+    lse: Tensor
+    dropout_p: float
+    is_causal: bool
+    scale: float | None
+    wants_mask: bool
+
+
+def _call(given: Forward | Backward) -> Call:
+    seed = 0 if given.seed is None else int(given.seed)
+    return Call(given.dropout_p, seed, given.is_causal, given.scale)
+
+
+def _attention(*arguments: Any) -> Any:
+    """Output and log-sum-exps."""
+    given = Forward(*arguments)
+    out, lse = run(given.query, given.key, given.value, given.attn_mask, _call(given), True)
     return out, torch.from_numpy(lse)
 
 
-def _attention_shapes(
-    query: Any, key: Any, value: Any, attn_mask: Any, seed: Any, dropout_p: Any, is_causal: Any, scale: Any
-) -> Any:
+def _attention_shapes(*arguments: Any) -> Any:
+    query, value = Forward(*arguments).query, Forward(*arguments).value
     rows = query.shape[:-1]
     return query.new_empty((*rows, value.shape[-1])), query.new_empty(rows, dtype=torch.float64)
 
 
-def _backward(
-    grad: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any,
-    seed: Any,
-    out: Any,
-    lse: Any,
-    dropout_p: Any,
-    is_causal: Any,
-    scale: Any,
-    wants_mask: Any,
-) -> Any:
+def _backward(*arguments: Any) -> Any:
     """The gradients of query, key, value and mask; the last without numbers where it is not wanted."""
-    call = _call(seed, dropout_p, is_causal, scale)
-    found = slopes(grad, (query, key, value, attn_mask), (out, lse.contiguous().numpy()), call, wants_mask)
-    return *found[:3], query.new_empty(0) if found[3] is None else found[3]
+    given = Backward(*arguments)
+    tensors = given.query, given.key, given.value, given.attn_mask
+    found = slopes(given.grad, tensors, (given.out, given.lse.contiguous().numpy()), _call(given), given.wants_mask)
+    return *found[:3], given.query.new_empty(0) if found[3] is None else found[3]
 
 
-def _backward_shapes(
-    grad: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any,
-    seed: Any,
-    out: Any,
-    lse: Any,
-    dropout_p: Any,
-    is_causal: Any,
-    scale: Any,
-    wants_mask: Any,
-) -> Any:
-    shapes = query.shape, key.shape, value.shape, attn_mask.shape if wants_mask else (0,)
-    return tuple(query.new_empty(shape) for shape in shapes)
+def _backward_shapes(*arguments: Any) -> Any:
+    given = Backward(*arguments)
+    mask = given.attn_mask.shape if given.wants_mask and given.attn_mask is not None else (0,)
+    shapes = given.query.shape, given.key.shape, given.value.shape, mask
+    return tuple(given.query.new_empty(shape) for shape in shapes)
 
 
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
-    query, key, value, attn_mask, seed, dropout_p, is_causal, scale = inputs
-    ctx.save_for_backward(query, key, value, attn_mask, seed, *output)
-    ctx.settings = dropout_p, is_causal, scale
+    given = Forward(*inputs)
+    ctx.save_for_backward(given.query, given.key, given.value, given.attn_mask, given.seed, *output)
+    ctx.settings = given.dropout_p, given.is_causal, given.scale
     ctx.mark_non_differentiable(output[1])
 
 
 def _op_slopes(ctx: Any, grad: Any, _: Any) -> Any:
-    query, key, value, attn_mask, seed, out, lse = ctx.saved_tensors
+    attn_mask = ctx.saved_tensors[3]
     wants_mask = attn_mask is not None and ctx.needs_input_grad[3]
-    arguments = query, key, value, attn_mask, seed, out, lse
-    dq, dk, dv, dmask = backward_op(grad, *arguments, *ctx.settings, wants_mask)
+    dq, dk, dv, dmask = backward_op(grad, *ctx.saved_tensors, *ctx.settings, wants_mask)
     return dq, dk, dv, dmask if wants_mask else None, None, None, None, None
 
 
-def _operator(name: str, schema: str, compute: Any, shapes: Any) -> Any:
+# What torch's schemas call the types of arguments.
+_WORDS = {Tensor: "Tensor", Tensor | None: "Tensor?", float: "float", float | None: "float?", bool: "bool"}
+
+
+def _operator(name: str, arguments: type[Any], outputs: int, compute: Any, shapes: Any) -> Any:
+    told = ", ".join(f"{_WORDS[kind]} {argument}" for argument, kind in get_type_hints(arguments).items())
+    schema = f"({told}) -> ({', '.join(['Tensor'] * outputs)})"
     made = torch.library.custom_op(f"spanwise::{name}", compute, mutates_args=(), device_types="cpu", schema=schema)
     made.register_fake(shapes)
     return made
@@ -259,15 +270,6 @@ def attention_with_gradients(
     return out
 
 
-_ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? attn_mask, Tensor? seed"
-_SETTINGS = "float dropout_p, bool is_causal, float? scale"
-attention_op = _operator(
-    "attention", f"({_ARGUMENTS}, {_SETTINGS}) -> (Tensor, Tensor)", _attention, _attention_shapes
-)
-backward_op = _operator(
-    "attention_backward",
-    f"(Tensor grad, {_ARGUMENTS}, Tensor out, Tensor lse, {_SETTINGS}, bool wants_mask) -> (Tensor, Tensor, Tensor, Tensor)",
-    _backward,
-    _backward_shapes,
-)
+attention_op = _operator("attention", Forward, 2, _attention, _attention_shapes)
+backward_op = _operator("attention_backward", Backward, 4, _backward, _backward_shapes)
 attention_op.register_autograd(_op_slopes, setup_context=_keep)

@@ -71,6 +71,20 @@ def scaled_dot_product_attention(
     """
     if torch.is_autocast_enabled("cpu"):
         query, key, value, attn_mask = (_autocast(x) for x in (query, key, value, attn_mask))
+    return _attended(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _attended(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> torch.Tensor:
+    """The same outside ``torch.autocast``."""
     tracing = torch.compiler.is_compiling() or _watchers() > 0
     lead = None
     if _fits(query, key, value, attn_mask, dropout_p, is_causal) and (tracing or is_plain(query, key, value, attn_mask)):
@@ -78,8 +92,11 @@ def scaled_dot_product_attention(
     slopes = torch.is_grad_enabled() and any(
         x is not None and x.requires_grad for x in (query, key, value, attn_mask)
     )
-    if lead is not None and slopes and query.dtype.itemsize == 2 and _repeats(query, key, value, lead):
-        lead = None  # the sum over what was repeated would be one of rounded numbers
+    if lead is not None and slopes and query.dtype.itemsize == 2 and _repeats(query, key, value, attn_mask, lead):
+        # The slopes of what is repeated are added up before they are rounded.
+        mask = attn_mask.float() if attn_mask is not None and attn_mask.is_floating_point() else attn_mask
+        wide = query.float(), key.float(), value.float(), mask
+        return _attended(*wide, dropout_p, is_causal, scale, enable_gqa).to(query.dtype)
     if lead is None:
         return torch_sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     shape = (*lead, query.shape[-2], value.shape[-1])
@@ -163,8 +180,16 @@ def _leading(
     return lead if all(found == 1 or found == wanted for found, wanted in trailing) else None
 
 
-def _repeats(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, lead: tuple[int, ...]) -> bool:
-    """Whether a batch has to be repeated, or the heads of queries or of values alone."""
+def _repeats(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None,
+    lead: tuple[int, ...],
+) -> bool:
+    """Whether :func:`_aligned` has to repeat a batch, the heads of queries or of values alone, or a mask."""
+    if attn_mask is not None and len(lead) > 2 and attn_mask.dim() > 3 and attn_mask.shape[:-3] != lead[:-1]:
+        return True
     batches = {x.shape[:-3] for x in (query, key, value)}
     return len(batches) > 1 or query.shape[:-2] != lead or key.shape[:-2] != value.shape[:-2]
 

@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from ._attention import attention
-from ._masks import Pattern, mask
+from ._masks import Facts, Pattern, mask
 from ._torch_ops import attention_with_gradients
 from .errors import NumberError
 from .torch import is_plain
@@ -28,8 +28,9 @@ NAME = "spanwise"
 
 _TYPES = frozenset({torch.float64, torch.float32, torch.bfloat16, torch.float16})
 
-# Each is told of every layer's call and of the place of its first key, and gives its values where it computed them: see `spanwise.lens`.
-Watcher = Callable[[torch.nn.Module, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any], int], Any]
+# Each is told of every layer's call, and of its mask where that is a pattern, and gives its values where it computed them: see
+# `spanwise.lens`.
+Watcher = Callable[[torch.nn.Module, torch.Tensor, torch.Tensor, torch.Tensor, dict[str, Any], Facts | None], Any]
 watchers: list[Watcher] = []
 
 
@@ -110,9 +111,9 @@ def forward(
     key, value, options = _options(query, key, value, attention_mask, bool(causal), position_bias)
     options.update(scale=scaling, softcap=softcap, sinks=s_aux)
     seen = None
-    first_key = attention_mask.facts.first_key if isinstance(attention_mask, Pattern) else 0
+    facts = attention_mask.facts if isinstance(attention_mask, Pattern) else None
     for watcher in watchers:
-        found = watcher(module, query, key, value, options, first_key)
+        found = watcher(module, query, key, value, options, facts)
         seen = found if found is not None else seen
     # Those values have no gradient and drop nothing.
     plain = seen is not None and dropout == 0.0 and not _wants_gradient(query, key, value, options)
@@ -175,8 +176,23 @@ def _wants_gradient(
 
 
 def models_of(model: torch.nn.Module) -> list[Any]:
-    """The models of ``transformers`` in a module, itself among them."""
+    """The models of ``transformers`` in a module, itself among them; none in what is no module."""
+    if not isinstance(model, torch.nn.Module):
+        return []
     return [module for module in model.modules() if isinstance(module, transformers.PreTrainedModel)]
+
+
+def crossing_of(model: torch.nn.Module) -> set[int]:
+    """The ids of modules whose queries may be other tokens than their keys: those beside the encoder of a model that has one,
+    and those of decoders that also look at other states."""
+    found: set[int] = set()
+    for part in models_of(model):
+        if getattr(part.config, "is_encoder_decoder", False):
+            inside = {id(module) for module in part.get_encoder().modules()}
+            found |= {id(module) for module in part.modules()} - inside
+        elif getattr(part.config, "add_cross_attention", False):
+            found |= {id(module) for module in part.modules()}
+    return found
 
 
 def configs_of(model: torch.nn.Module) -> list[Any]:

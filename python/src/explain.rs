@@ -1,18 +1,16 @@
-//! `spanwise.explain` and the lens' page: the library's explanations as text, JSON, HTML and figures.
+//! `spanwise.explain`: the library's explanations as text, JSON, HTML and figures.
 
 use crate::array::{Array, Name, Stored};
 use crate::attention::{Arrays, with_kind};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use spanwise::attend::Storage;
 use spanwise::explain::{
-    AttentionInput, Explanation as Inner, LayerInput, LayerMap, Severity, TableInput, Values,
-    explain_attention as attention_explained, explain_layers as layers_explained,
-    explain_table as table_explained,
+    AttentionInput, Explanation as Inner, Severity, TableInput, Values,
+    explain_attention as attention_explained, explain_table as table_explained,
 };
 use spanwise::linear::told::{Encoded, FitFacts, Label};
 use spanwise::report::{Ink, Theme, explained_text, figure_svg, page_html, to_json};
@@ -20,13 +18,12 @@ use spanwise::report::{Ink, Theme, explained_text, figure_svg, page_html, to_jso
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Explanation>()?;
     module.add_function(wrap_pyfunction!(explain_table, module)?)?;
-    module.add_function(wrap_pyfunction!(explain_attention, module)?)?;
-    module.add_function(wrap_pyfunction!(explain_layers, module)?)
+    module.add_function(wrap_pyfunction!(explain_attention, module)?)
 }
 
 /// What follows from data.
 #[pyclass(module = "spanwise._spanwise", frozen)]
-pub(crate) struct Explanation(Inner);
+pub(crate) struct Explanation(pub(crate) Inner);
 
 /// Name, severity, statement, advice, certificate, evidence by name, the id of its figure.
 type Told = (
@@ -187,75 +184,5 @@ fn heads<'py, T: Stored + Storage>(
     let input = AttentionInput { source: "q, k, v", q, k, v, options, command: "" };
     let work = || attention_explained(&input, &mut |text| say(stage, text));
     let found = work::watch(py, &arrays.asked.stop, work)?;
-    found.map(Explanation).map_err(|error| raise(py, Class::Number, error.to_string()))
-}
-
-/// Cells along queries and keys, mean and largest weights.
-type GivenMap<'py> = (usize, usize, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
-
-/// The arrays of one layer, alive as long as the views of them.
-struct Layer<'py> {
-    name: String,
-    counts: [usize; 2],
-    rows: [u64; 2],
-    entropy: PyReadonlyArray1<'py, f64>,
-    largest: PyReadonlyArray1<'py, f64>,
-    saturated: PyReadonlyArray1<'py, f64>,
-    sink_mass: PyReadonlyArray1<'py, f64>,
-    received: PyReadonlyArray2<'py, f64>,
-    map: Option<(usize, usize, PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>)>,
-}
-
-impl<'py> Layer<'py> {
-    fn new(given: &Bound<'py, PyDict>) -> PyResult<Self> {
-        let numbers = |key: &str| -> PyResult<PyReadonlyArray1<'py, f64>> {
-            Ok(entry(given, key)?.cast_into::<PyArray1<f64>>()?.readonly())
-        };
-        let map: Option<Bound<'py, PyAny>> = given.get_item("map")?.filter(|map| !map.is_none());
-        let map = map.map(|map| map.extract::<GivenMap<'py>>()).transpose()?;
-        Ok(Layer {
-            name: required(given, "name")?,
-            counts: [required(given, "queries")?, required(given, "keys")?],
-            rows: [required(given, "rows")?, required(given, "empty_rows")?],
-            entropy: numbers("entropy_share")?,
-            largest: numbers("max")?,
-            saturated: numbers("saturated")?,
-            sink_mass: numbers("sink_mass")?,
-            received: entry(given, "received")?.cast_into::<PyArray2<f64>>()?.readonly(),
-            map: map.map(|(rows, cols, mean, max)| (rows, cols, mean.readonly(), max.readonly())),
-        })
-    }
-
-    fn input(&self) -> PyResult<LayerInput<'_>> {
-        let map = match &self.map {
-            Some((rows, cols, mean, max)) => {
-                Some(LayerMap { rows: *rows, cols: *cols, mean: mean.as_slice()?, max: max.as_slice()? })
-            }
-            None => None,
-        };
-        Ok(LayerInput {
-            name: &self.name,
-            queries: self.counts[0],
-            keys: self.counts[1],
-            rows: self.rows[0],
-            empty_rows: self.rows[1],
-            entropy: self.entropy.as_slice()?,
-            largest: self.largest.as_slice()?,
-            saturated: self.saturated.as_slice()?,
-            sink_mass: self.sink_mass.as_slice()?,
-            received: self.received.as_slice()?,
-            map,
-        })
-    }
-}
-
-/// The layers of a model, from what a lens collected.
-#[pyfunction]
-fn explain_layers(py: Python<'_>, source: &str, layers: &Bound<'_, PyList>) -> PyResult<Explanation> {
-    let given = layers.iter().map(|layer| Ok(layer.cast_into::<PyDict>()?));
-    let given: Vec<Bound<'_, PyDict>> = given.collect::<PyResult<_>>()?;
-    let layers: Vec<Layer<'_>> = given.iter().map(Layer::new).collect::<PyResult<_>>()?;
-    let inputs: Vec<LayerInput<'_>> = layers.iter().map(Layer::input).collect::<PyResult<_>>()?;
-    let found = layers_explained(source, &inputs);
     found.map(Explanation).map_err(|error| raise(py, Class::Number, error.to_string()))
 }

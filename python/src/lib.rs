@@ -8,6 +8,7 @@ mod attention;
 mod design;
 mod errors;
 mod explain;
+mod layers;
 mod linear;
 mod table;
 mod team;
@@ -25,5 +26,6 @@ fn _spanwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(design::encode, module)?)?;
     attention::register(module)?;
     explain::register(module)?;
+    layers::register(module)?;
     linear::register(module)
 }

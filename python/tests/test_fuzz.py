@@ -32,37 +32,79 @@ def strided(rng, x):
             return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, -2, 0)), 0, -2)
 
 
-def random_call(rng):
-    g = rng.integers(1, 3)
-    b, h, n, m, d, e = (int(x) for x in (rng.integers(0, 3), g * rng.integers(1, 3), *rng.integers(0, 40, 2), *rng.integers(1, 20, 2)))
-    if rng.random() < 0.15:  # something that does not fit
-        d = int(rng.integers(0, 3))
-    dtype = list(TOLERANCE)[rng.integers(4)]
-    make = lambda *shape: strided(rng, rng.standard_normal(shape).astype(dtype))
-    q, k, v = make(b, h, n, d), make(b, g, m, d if rng.random() < 0.95 else d + 1), make(b, g, m, e)
-    options, reference = {}, {}
-    if rng.random() < 0.4:
-        shape = [(n, m), (b, 1, n, m), (1, h, 1, m), (m,), (n, 1), (m + 1,)][rng.integers(6)]
-        options["mask"] = reference["mask"] = rng.random(shape) > 0.3
-    if rng.random() < 0.3:
-        bias = rng.standard_normal((h, n, m)).astype(dtype)
-        options["bias"], reference["bias"] = bias, bias.astype(np.float64)
-    if rng.random() < 0.3:
-        options["softcap"] = reference["softcap"] = float(rng.choice([0.5, 3.0, -1.0], p=[0.45, 0.45, 0.1]))
-    if rng.random() < 0.3:
-        options["scale"] = reference["scale"] = float(rng.standard_normal())
-    if rng.random() < 0.3:
-        options["sinks"] = reference["sinks"] = list(rng.standard_normal(h if rng.random() < 0.9 else h + 1))
-    if rng.random() < 0.3:
-        causal = rng.choice(["top-left", "bottom-right", True])
-        causal = True if causal == "True" else str(causal)
-        options["causal"] = causal
-        keep = np.tri(n, m, m - n if causal == "bottom-right" else 0, dtype=bool)
-        reference["mask"] = keep & reference["mask"] if "mask" in reference and reference["mask"].shape[-1] in (1, m) else keep
+def random_options(rng, sizes, dtype):
+    """Options for (B, H, N, M), of which few do not fit."""
+    b, h, n, m = sizes
+    options = {}
+
+    def sometimes(share, name, make):
+        if rng.random() < share:
+            options[name] = make()
+
+    shapes = [(n, m), (b, 1, n, m), (1, h, 1, m), (m,), (n, 1), (m + 1,)]
+    sometimes(0.3, "mask", lambda: rng.random(shapes[rng.integers(6)]) > 0.3)
+    sometimes(0.25, "bias", lambda: strided(rng, rng.standard_normal((h, n, m)).astype(dtype)))
+    sometimes(0.25, "softcap", lambda: float(rng.choice([0.5, 3.0, -1.0], p=[0.45, 0.45, 0.1])))
+    sometimes(0.25, "scale", lambda: float(rng.standard_normal()))
+    sometimes(0.25, "sinks", lambda: list(rng.standard_normal(h if rng.random() < 0.9 else h + 1)))
+    sometimes(0.25, "alibi", lambda: rng.random(h if rng.random() < 0.9 else h + 1))
+    sometimes(0.25, "lengths", lambda: rng.integers(0, m + 1 if rng.random() < 0.9 else m + 3, b))
+    sometimes(0.25, "causal", lambda: ["top-left", "bottom-right", True][rng.integers(3)])
+    diagonal = [(), ("top-left",), ("bottom-right",)]
+    reach = lambda: None if rng.random() < 0.3 else int(rng.integers(0, m + 2))
+    sometimes(0.25, "window", lambda: (reach(), reach(), *diagonal[rng.integers(3)]))
     if rng.random() < 0.2:
         options["dropout"] = float(rng.choice([0.1, 0.5, 1.5], p=[0.45, 0.45, 0.1]))
         options["seed"] = int(rng.integers(1 << 62))
-    return (q, k, v), options, reference, TOLERANCE[dtype]
+    return options
+
+
+def random_call(rng):
+    """q, k and v of two to four dimensions, whose batch may broadcast, and options; of which few do not fit."""
+    g = int(rng.integers(1, 3))
+    b, h, n, m, d, e = (int(x) for x in (rng.integers(0, 3), g * rng.integers(1, 3), *rng.integers(0, 40, 2), *rng.integers(1, 20, 2)))
+    rank = int(rng.choice([4, 3, 2], p=[0.7, 0.2, 0.1]))
+    b, h, g = (1 if rank < 4 else b), (1 if rank < 3 else h), (1 if rank < 3 else g)
+    if rng.random() < 0.2:
+        n = m
+    if rng.random() < 0.1:  # something that does not fit
+        d = int(rng.integers(0, 3))
+    dtype = list(TOLERANCE)[rng.integers(4)]
+    batch = 1 if rng.random() < 0.1 else b
+
+    def make(*shape):
+        return strided(rng, rng.standard_normal(shape).astype(dtype).reshape(shape[4 - rank :]))
+
+    q, k, v = make(b, h, n, d), make(batch, g, m, d if rng.random() < 0.95 else d + 1), make(batch, g, m, e)
+    return (q, k, v), random_options(rng, (b, h, n, m), dtype), (b, h, n, m), TOLERANCE[dtype]
+
+
+def meaning(options, sizes):
+    """The same as arguments of the plain reference: everything that hides is a mask, everything that is added a bias."""
+    b, h, n, m = sizes
+    causal, window = options.get("causal"), options.get("window")
+    named = [word for word in (causal, *(window or ())) if isinstance(word, str)]
+    shift = m - n if "bottom-right" in named else 0
+    places, keys = np.arange(n)[:, None] + shift, np.arange(m)
+    keep, bias = np.ones((b, h, n, m), bool), np.zeros((1, h, n, m))
+    if "mask" in options:
+        keep = keep & options["mask"]
+    if causal:
+        keep = keep & (keys <= places)
+    if window and window[0] is not None:
+        keep = keep & (keys >= places - window[0])
+    if window and window[1] is not None:
+        keep = keep & (keys <= places + window[1])
+    if "lengths" in options:
+        keep = keep & (keys < np.reshape(options["lengths"], (b, 1, 1, 1)))
+    if "bias" in options:
+        bias = bias + options["bias"].astype(np.float64)
+    if "alibi" in options:
+        # Without a diagonal, the last query stands beside the last key.
+        own = places if causal or window else np.arange(n)[:, None] + m - n
+        bias = bias - np.reshape(options["alibi"], (h, 1, 1)) * np.abs(own - keys)
+    same = {name: options[name] for name in ("scale", "softcap", "sinks") if name in options}
+    return {"mask": keep, "bias": bias, **same}
 
 
 def kept_by_dropout(q, k, dropout=0.0, seed=0):
@@ -93,7 +135,7 @@ def check_gradients(rng, arrays, options, values, lse, tolerance):
     (dq, dk, dv), dbias, dsinks = _spanwise.attention_backward(
         q, k, v, (values, lse.ravel(), grad), given, "bias" in options, kind.bits
     )
-    assert dq.shape == q.shape and dk.shape == k.shape and dv.shape == v.shape
+    assert dq.shape == q.shape and dk.shape[-3:] == k.shape[-3:] and dv.shape[-3:] == v.shape[-3:]
     assert (dbias is None) == ("bias" not in options) and (dsinks is None) == ("sinks" not in options)
     loss = (values.astype(np.float64) * grad.astype(np.float64)).sum()
     found = (dv.view(q.dtype).astype(np.float64) * v.astype(np.float64)).sum()
@@ -106,22 +148,30 @@ def test_random_attention(part):
     rng = np.random.default_rng(part)
     computed = 0
     for _ in range(CASES // 10):
-        arrays, options, reference, tolerance = random_call(rng)
+        arrays, options, sizes, tolerance = random_call(rng)
         try:
             values, stats = spanwise.attention(*arrays, **options, stats=STATS)
         except (ValueError, TypeError) as error:
             assert type(error).__module__ == "spanwise.errors", error
             continue
         kept = kept_by_dropout(*arrays[:2], options.get("dropout", 0.0), options.get("seed", 0))
-        expected, _, lse = plain(*arrays, **reference, kept=kept)
-        np.testing.assert_allclose(values.astype(np.float64), expected, atol=3 * tolerance, rtol=3 * tolerance)
-        np.testing.assert_allclose(stats.lse, lse, atol=3 * tolerance, rtol=3 * tolerance)
-        if rng.random() < 0.3:
+        expected, weights, lse = plain(*arrays, **meaning(options, sizes), kept=kept)
+        logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
+        assert values.ndim == arrays[0].ndim and values.dtype == arrays[0].dtype
+        for found, wanted in (
+            (values.astype(np.float64), expected),
+            (stats.lse, lse),
+            (stats.entropy, -(weights * logs).sum(axis=-1)),
+            (stats.received, weights.sum(axis=2)),
+            (stats.top_k, -np.sort(-weights, axis=-1)[..., :2]),
+        ):
+            np.testing.assert_allclose(found.reshape(wanted.shape), wanted, atol=5 * tolerance, rtol=5 * tolerance)
+        if rng.random() < 0.3 and arrays[0].ndim == 4 and len(arrays[1]) == len(arrays[0]):
             check_cache(rng, arrays, options, values)
         if rng.random() < 0.3:
             check_gradients(rng, arrays, options, values, stats.lse, tolerance)
         computed += 1
-    assert computed > CASES // 20
+    assert computed > CASES // 25
 
 
 def test_random_fits():

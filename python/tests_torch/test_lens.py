@@ -49,6 +49,14 @@ def _place(name: str, layer: str) -> str:
     return "encoder_attentions" if ".encoder." in f".{layer}" else "decoder_attentions"
 
 
+def _counted(name: str, place: str, inputs: dict[str, torch.Tensor], weights: np.ndarray) -> np.ndarray:
+    """Which rows count, (B, 1, N): not those of padding, where the model's mask tells of the queries."""
+    mask = inputs.get("attention_mask")
+    if mask is None or place in ("decoder_attentions", "cross_attentions", "vision_model_output"):
+        return np.ones((weights.shape[0], 1, weights.shape[2]), bool)
+    return mask.numpy()[:, None].astype(bool)
+
+
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("name", list(MODELS))
 @pytest.mark.parametrize("implementation", ["sdpa", "eager"])
@@ -73,16 +81,23 @@ def test_statistics_are_those_of_the_weights_that_eager_attention_stores(
     assert len(lens.layers) == sum(len(layers) for layers in stored.values())
     table = lens.table()
     for at, layer in enumerate(lens.layers):
-        weights = stored[_place(name, layer)].pop(0)
+        place = _place(name, layer)
+        weights = stored[place].pop(0)
+        counted = _counted(name, place, inputs, weights)
+
+        def mean(numbers: np.ndarray, counted: np.ndarray = counted) -> np.ndarray:
+            return np.where(counted, numbers, 0).sum((0, 2)) / counted.sum()
+
         rows = table[table["layer"] == layer]
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = -np.where(weights > 0, weights * np.log(weights), 0).sum(-1)
-        np.testing.assert_allclose(rows["entropy"], entropy.mean((0, 2)), atol=1e-4)
-        np.testing.assert_allclose(rows["max"], weights.max(-1).mean((0, 2)), atol=1e-4)
-        np.testing.assert_allclose(lens.received(at), weights.sum((0, 2)), atol=1e-3)
-        np.testing.assert_allclose(rows["sink_mass"], 1 - weights.sum(-1).mean((0, 2)), atol=1e-4)
+        assert (rows["rows"] == counted.sum()).all()
+        np.testing.assert_allclose(rows["entropy"], mean(entropy), atol=1e-4)
+        np.testing.assert_allclose(rows["max"], mean(weights.max(-1)), atol=1e-4)
+        np.testing.assert_allclose(lens.received(at), (weights * counted[..., None]).sum((0, 2)), atol=1e-3)
+        np.testing.assert_allclose(rows["sink_mass"], 1 - mean(weights.sum(-1)), atol=1e-4)
         seen_keys = (weights > 0).sum(-1)
-        share = np.where(seen_keys > 1, entropy / np.log(np.maximum(seen_keys, 2)), np.nan)
+        share = np.where((seen_keys > 1) & counted, entropy / np.log(np.maximum(seen_keys, 2)), np.nan)
         np.testing.assert_allclose(rows["entropy_share"], np.nanmean(share, axis=(0, 2)), atol=1e-4)
         if name == "gpt_oss":
             assert rows["sink_mass"].min() > 0.01
@@ -102,6 +117,38 @@ def test_the_implementation_is_restored_also_after_an_error() -> None:
             raise RuntimeError
         assert [config._attn_implementation for config in spanwise.transformers.configs_of(model)] == kinds
         assert not spanwise.transformers.watchers
+
+
+def test_padding_on_either_side_does_not_count() -> None:
+    model = MODELS["bert"].fresh("sdpa")
+    for left in (False, True):
+        padded = words(True, left=left)
+        kept = padded["attention_mask"][1].bool()
+        places = torch.arange(kept.numel())
+        with torch.no_grad(), spanwise.lens(model) as both:
+            model(**padded, position_ids=torch.stack([places, places - (3 if left else 0)]).clamp(0))
+        with torch.no_grad(), spanwise.lens(model) as each:
+            model(input_ids=padded["input_ids"][:1])
+            model(input_ids=padded["input_ids"][1:, kept])
+        for column in ("rows", "entropy", "entropy_share", "max", "saturated"):
+            np.testing.assert_allclose(both.table()[column], each.table()[column], atol=1e-5, err_msg=column)
+        assert both.received(0).sum() == pytest.approx(each.received(0).sum(), rel=1e-5)
+        assert "padding" in both.explain().to_json()
+
+
+def test_masks_that_do_not_tell_of_queries_leave_every_query_in() -> None:
+    model, inputs = MODELS["bert"].fresh("sdpa"), words(True)
+    full = inputs["attention_mask"][:, None, None, :].bool().expand(2, 1, 12, 12)
+    with torch.no_grad(), spanwise.lens(model) as lens:
+        model(input_ids=inputs["input_ids"], attention_mask=full)
+    assert (lens.table()["rows"] == 24).all()
+    # Cross-attention with as many queries as keys: the padding is the encoder's.
+    model = MODELS["t5"].fresh("eager")
+    with torch.no_grad(), spanwise.lens(model) as lens:
+        model(**inputs, decoder_input_ids=words(False)["input_ids"])
+    table = lens.table()
+    rows = table.groupby("layer")["rows"].first()
+    assert {name.split(".")[0]: int(count) for name, count in rows.items()} == {"encoder": 21, "decoder": 24}
 
 
 def test_keys_of_a_sliding_cache_keep_their_places() -> None:
@@ -149,6 +196,19 @@ def test_other_models_are_not_looked_at() -> None:
     assert lens.layers == []
     with pytest.raises(spanwise.errors.NumberError, match="no attention layer was called"):
         lens.report("never.html")
+
+
+def test_what_is_no_model_and_a_model_that_did_not_run_are_named() -> None:
+    for other, name in ((torch.nn.Linear(2, 2), "Linear"), ("bert", "str")):
+        with pytest.raises(spanwise.errors.DtypeError, match=f"`model` is a {name}"), spanwise.lens(other):
+            pass
+    with spanwise.lens(MODELS["bert"].fresh("sdpa")) as lens:
+        pass
+    assert repr(lens) == "Lens(BertForMaskedLM): 0 layers and 0 heads seen"
+    assert list(lens.table().columns)[:5] == ["layer", "head", "rows", "keys", "entropy"]
+    for call in (lambda: lens.map(0, 0), lambda: lens.received("a"), lens.explain):
+        with pytest.raises(spanwise.errors.NumberError, match="no attention layer was called"):
+            call()
 
 
 def test_the_report_is_one_page_with_every_layer(tmp_path: Path) -> None:

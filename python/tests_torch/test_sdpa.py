@@ -2,6 +2,8 @@
 
 import itertools
 
+import ml_dtypes
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -64,16 +66,17 @@ def arguments(shape, kind, dtype):
     return tensors, options
 
 
-def with_gradients(attend, tensors, options):
-    """The output, and the gradients of all arguments that have numbers, for a loss that weighs each output differently."""
+def with_gradients(attend, tensors, options, rounded=None):
+    """The output, and the gradients of all arguments that have numbers, for a loss that weighs each output differently, by
+    numbers that the type ``rounded`` has."""
     leaves = [x.clone().requires_grad_() for x in tensors]
     mask = options["attn_mask"]
     if mask is not None and mask.is_floating_point():
         mask = mask.clone().requires_grad_()
         leaves.append(mask)
     out = attend(*leaves[:3], **{**options, "attn_mask": mask}, scale=0.4)
-    weights = torch.linspace(-1, 1, out.numel(), dtype=torch.float64).reshape(out.shape).to(out.dtype)
-    return [out.detach(), *torch.autograd.grad(out, leaves, weights)]
+    weights = torch.linspace(-1, 1, out.numel(), dtype=torch.float64).reshape(out.shape).to(rounded or out.dtype)
+    return [out.detach(), *torch.autograd.grad(out, leaves, weights.to(out.dtype))]
 
 
 def check(mine, theirs, exact):
@@ -103,8 +106,37 @@ def test_values_and_gradients_are_torchs(dtype, shape, kind):
     with torch.no_grad():
         out = ours.scaled_dot_product_attention(*tensors, **options, scale=0.4)
     check(out, theirs[0], exact[0])
-    if not ours._repeats(*tensors, tuple(out.shape[:-2])):  # those train with torch in the shorter types
+    if not ours._repeats(*tensors, mask, tuple(out.shape[:-2])):  # those train in float32
         assert torch.equal(out, mine[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("shape", ["one key head", "values broadcast", "five", "many"])
+@pytest.mark.parametrize("kind", ["none", "causal", "float row", "float -inf", "dropout"])
+def test_slopes_of_what_is_repeated_are_added_up_before_they_are_rounded(monkeypatch, dtype, shape, kind):
+    """Against float64, to a unit in the last place of the largest number, without torch's own attention."""
+    monkeypatch.setitem(SHAPES, "many", ((1, 2, 5, 8), (40, 2, 7, 8), (1, 2, 7, 8)))
+    tensors, options = arguments(shape, kind, dtype)
+    if kind == "dropout":
+        options["dropout_p"] = 0.3
+    lead = ours._leading(*tensors, options["attn_mask"], False)
+    assert ours._repeats(*tensors, options["attn_mask"], lead)
+    wide = {**options, "attn_mask": options["attn_mask"]}
+    if wide["attn_mask"] is not None and wide["attn_mask"].is_floating_point():
+        wide["attn_mask"] = wide["attn_mask"].double()
+    doubles = [x.double() for x in tensors]
+    torch.manual_seed(4)
+    if kind == "dropout":  # torch drops others; ours in float64 drops the same
+        exact = with_gradients(ours.scaled_dot_product_attention, doubles, wide, dtype)
+    else:
+        exact = with_gradients(F.scaled_dot_product_attention, doubles, wide, dtype)
+    monkeypatch.setattr(ours, "torch_sdpa", None)
+    torch.manual_seed(4)
+    mine = with_gradients(ours.scaled_dot_product_attention, tensors, options)
+    for found, expected in zip(mine, exact, strict=True):
+        assert found.dtype == dtype and found.shape == expected.shape
+        unit = torch.finfo(dtype).eps * float(expected.abs().max())
+        assert float((found.double() - expected).abs().max()) <= unit
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -235,6 +267,10 @@ def test_a_bias_of_another_type_is_converted_and_words_are_not_taken_for_bfloat1
     expected = spanwise.attention(q, q, q, bias=bias.bfloat16())
     torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias), expected)
     torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias.numpy()), expected)
+    torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias.numpy()[::-1]).flip(-2), spanwise.attention(q.flip(-2), q, q, bias=bias))
+    torch.testing.assert_close(spanwise.attention(q, q, q, bias=bias.numpy().astype(ml_dtypes.bfloat16)), expected)
+    with pytest.raises(spanwise.errors.DtypeError, match="`bias` has dtype <U1"):
+        spanwise.attention(q, q, q, bias=np.array(["a"]))
     with pytest.raises(spanwise.errors.DtypeError, match="`k` has dtype int16"):
         spanwise.attention(q, q.view(torch.int16), q)
     with pytest.raises(spanwise.errors.DtypeError, match="`k` has dtype float32"):

@@ -52,7 +52,7 @@ async function inaccessible() {
 // Pages wait for the browser more than for a processor.
 describe("the page", { concurrency: 3 }, () => {
   test("there are pages made by hand and explained from data", () => {
-    for (const name of ["table.html", "attention.html", "crowded-table.html", "longley.html"]) assert.ok(names.includes(name), name);
+    for (const name of ["table.html", "attention.html", "layers.html", "crowded-table.html", "longley.html"]) assert.ok(names.includes(name), name);
   });
 
   for (const name of names) {
@@ -221,6 +221,27 @@ describe("the page", { concurrency: 3 }, () => {
       await again.page.waitForFunction(() => document.querySelector(".viewer .where").textContent.startsWith("head 1"));
       assert.equal(await again.page.locator(".viewer [data-do=max]").getAttribute("aria-pressed"), "true");
       await again.close();
+    });
+  });
+
+  describe("the layers of a model", () => {
+    test("have maps of their own shapes, and axes of their own numbers of keys", async () => {
+      const { page, close } = await open("layers.html");
+      const shapes = await page.$$eval("#figure-heads .wide .head .frame", (frames) => frames.map((frame) => {
+        const [width, height] = ["width", "height"].map((name) => Number(frame.getAttribute(name)));
+        return (height / width).toFixed(2);
+      }));
+      // 12 heads of the encoder and 4 of the decoder look at themselves, 8 from 18 queries at 40 keys.
+      assert.equal(shapes.filter((shape) => shape === "1.00").length, 16);
+      assert.equal(shapes.filter((shape) => shape === "0.45").length, 8);
+      const ends = await page.$$eval("#figure-received .wide text", (texts) => texts.map((text) => text.textContent));
+      for (const end of ["39", "17"]) assert.ok(ends.includes(end), end);
+      assert.match(await page.locator("#figure-received figcaption").textContent(), /different numbers of keys/);
+      await page.locator("#figure-heads .wide .head").nth(20).click();
+      await page.waitForFunction(() => location.hash.includes("head=4.0"));
+      assert.match(await page.locator(".viewer .where").textContent(), /^layer 4, head 0: queries 0 to 17, keys 0 to 39/);
+      assert.match(await page.locator("body").textContent(), /rows of queries that are padding/);
+      await close();
     });
   });
 

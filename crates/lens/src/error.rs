@@ -46,13 +46,31 @@ pub enum LessonError {
         found: Shape,
     },
 
-    /// Statistics of a layer that do not belong together.
-    #[error("lens: layer {name:?} has {heads} heads, and its other numbers do not fit them")]
-    Layer {
+    /// A layer without heads.
+    #[error("lens: layer {name:?} has no heads; expected at least one")]
+    Headless {
         /// The layer.
         name: String,
-        /// Its heads.
-        heads: usize,
+    },
+
+    /// A layer that is called with other heads than before.
+    #[error("lens: the layer is called with {found} heads; expected {expected}, as before")]
+    Heads {
+        /// Of this call.
+        found: usize,
+        /// Of the calls before.
+        expected: usize,
+    },
+
+    /// Not one mark per query.
+    #[error("lens: `tokens` has {found} marks; expected one for each of {batch} × {queries} queries")]
+    Tokens {
+        /// How many there are.
+        found: usize,
+        /// Batch entries.
+        batch: usize,
+        /// Queries of each.
+        queries: usize,
     },
 
     /// A NaN or an infinity.

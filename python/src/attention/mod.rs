@@ -109,7 +109,7 @@ fn on_team<'a, T: Storage>(problem: &Problem<'a, T>) -> Problem<'a, T> {
 }
 
 /// Whether a problem is large enough for its user to lose patience: from about a fifth of a second on.
-fn lasts<T: Storage>(problem: &Problem<'_, T>) -> bool {
+pub(crate) fn lasts<T: Storage>(problem: &Problem<'_, T>) -> bool {
     let Sizes { b, h, n, m, d, e, .. } = problem.sizes();
     (b * h * n).saturating_mul(m).saturating_mul(d + e) >= 1 << 33
 }

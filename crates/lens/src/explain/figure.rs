@@ -245,16 +245,10 @@ pub struct ShareRow {
 /// Small maps, one per head.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Heads {
-    /// Cells along the queries, of each map.
-    pub rows: usize,
-    /// Cells along the keys.
-    pub cols: usize,
-    /// The heads, at most a few dozen.
+    /// The heads, at most a few dozen. Heads of different layers may have maps of different shapes.
     pub heads: Vec<HeadMap>,
     /// How many heads there are.
     pub of: usize,
-    /// Queries and keys to a cell.
-    pub pooled_by: (f64, f64),
 }
 
 /// The map of one head.
@@ -266,6 +260,14 @@ pub struct HeadMap {
     pub batch: usize,
     /// Query head, from 0.
     pub head: usize,
+    /// Cells along the queries.
+    pub rows: usize,
+    /// Cells along the keys.
+    pub cols: usize,
+    /// Queries.
+    pub queries: usize,
+    /// Keys.
+    pub keys: usize,
     /// `rows × cols` mean weights, row after row.
     #[serde(serialize_with = "numbers")]
     pub mean: Vec<f64>,
@@ -275,6 +277,13 @@ pub struct HeadMap {
     /// Mean entropy of its rows as a share of a uniform row's.
     #[serde(serialize_with = "number")]
     pub entropy: f64,
+}
+
+impl HeadMap {
+    /// Queries and keys to a cell.
+    pub fn pooled_by(&self) -> (f64, f64) {
+        (self.queries as f64 / self.rows.max(1) as f64, self.keys as f64 / self.cols.max(1) as f64)
+    }
 }
 
 /// Entropy by layer (or batch entry) and head, as a share of what uniform weights have.
@@ -292,14 +301,10 @@ pub struct Entropy {
 /// The mass keys receive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Received {
-    /// The heads, at most a few dozen.
+    /// The heads, at most a few dozen; those with the same number of keys stand together.
     pub heads: Vec<ReceivedHead>,
     /// How many heads there are.
     pub of: usize,
-    /// How many keys there are.
-    pub keys: usize,
-    /// Keys to a cell; the mass of a cell is the mean over its keys.
-    pub pooled_by: f64,
 }
 
 /// The mass the keys of one head receive.
@@ -307,12 +312,32 @@ pub struct Received {
 pub struct ReceivedHead {
     /// Such as `head 3`.
     pub label: String,
-    /// One per cell, as multiples of what uniform weights would give.
+    /// How many keys it has.
+    pub keys: usize,
+    /// One per cell, the mean over its keys, as multiples of what uniform weights would give.
     #[serde(serialize_with = "numbers")]
     pub mean: Vec<f64>,
     /// The largest key of each cell.
     #[serde(serialize_with = "numbers")]
     pub max: Vec<f64>,
+}
+
+impl ReceivedHead {
+    /// What each of `mass` receives, pooled to at most `cells` cells, in multiples of an even share.
+    pub(crate) fn new(label: String, mass: &[f64], cells: usize) -> Self {
+        let (keys, bars) = (mass.len(), mass.len().min(cells));
+        let even = mass.iter().sum::<f64>() / keys.max(1) as f64;
+        let unit = if even > 0.0 { 1.0 / even } else { 0.0 };
+        let parts = || (0..bars).map(|c| &mass[c * keys / bars..(c + 1) * keys / bars]);
+        let mean = |part: &[f64]| unit * (part.iter().sum::<f64>() / part.len().max(1) as f64);
+        let max = |part: &[f64]| unit * part.iter().copied().fold(0.0, f64::max);
+        ReceivedHead { label, keys, mean: parts().map(mean).collect(), max: parts().map(max).collect() }
+    }
+
+    /// Keys to a cell.
+    pub fn pooled_by(&self) -> f64 {
+        self.keys as f64 / self.mean.len().max(1) as f64
+    }
 }
 
 /// A map of weights.

@@ -19,12 +19,15 @@ pub use figure::{
     CoefficientRow, Coefficients, Dependencies, Entropy, Figure, FigureKind, Formula, HeadMap, Heads, Hull,
     Map, Point, Reach, ReachTerm, Received, ReceivedHead, Rule, Scatter, ShareRow, Shares, Spectrum,
 };
-pub use layers::{LayerInput, LayerMap, explain_layers};
+pub use layers::{HeadNumbers, Layer, LayerCall, LayerMap, LayerTally, explain_layers};
 pub use table::{Table, TableCell, TableColumn};
 
 use crate::linear::counted;
 use crate::{AskedFor, number};
 use serde::Serialize;
+
+/// A row of weights is saturated where one of them is larger.
+pub(crate) const SATURATED: f64 = 0.9;
 
 /// What follows from a table or from an attention problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,11 +1,11 @@
-//! Small explanations made by hand, with one figure of every kind: for tests of what draws and prints them.
+//! Small explanations, with one figure of every kind: for tests of what draws and prints them.
 
 use super::{
     CoefficientRow, Coefficients, Computation, Dependencies, Entropy, Evidence, Explanation, Figure,
     FigureKind, Finding, Formula, HeadMap, Heads, Hull, Map, Point, Reach, ReachTerm, Received, ReceivedHead,
     Rule, Scatter, Severity, ShareRow, Shares, Spectrum, Subject, Table, TableCell,
 };
-use crate::AskedFor;
+use crate::{AskedFor, LessonError};
 
 /// A table explained, by hand: not computed from data.
 pub fn table() -> Explanation {
@@ -47,6 +47,14 @@ pub fn table() -> Explanation {
         tables: vec![coefficient_table()],
         computation: computation("spanwise explain sales.csv --target sales"),
     }
+}
+
+/// The layers of a small encoder and decoder, explained from queries and keys made by formula: layers differ in queries, keys
+/// and heads, and the second of two sentences is padded.
+///
+/// Fails only where the library does.
+pub fn layers() -> Result<Explanation, LessonError> {
+    super::layers::specimen()
 }
 
 /// Attention explained, by hand: not computed from data.
@@ -261,9 +269,20 @@ fn cells(back: usize) -> (Vec<f64>, Vec<f64>) {
 fn heads() -> Heads {
     let head = |head: usize| {
         let (mean, max) = cells(3 * head);
-        HeadMap { label: format!("head {head}"), batch: 0, head, mean, max, entropy: 0.8 - 0.5 * head as f64 }
+        HeadMap {
+            label: format!("head {head}"),
+            batch: 0,
+            head,
+            rows: 8,
+            cols: 8,
+            queries: 64,
+            keys: 64,
+            mean,
+            max,
+            entropy: 0.8 - 0.5 * head as f64,
+        }
     };
-    Heads { rows: 8, cols: 8, heads: vec![head(0), head(1)], of: 2, pooled_by: (8.0, 8.0) }
+    Heads { heads: vec![head(0), head(1)], of: 2 }
 }
 
 fn entropy() -> Entropy {
@@ -277,10 +296,11 @@ fn entropy() -> Entropy {
 fn received() -> Received {
     let head = |i: usize| ReceivedHead {
         label: format!("head {i}"),
+        keys: 64,
         mean: vec![4.0 - i as f64, 1.0, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1],
         max: vec![20.0, 2.0, 0.9, 0.8, 0.6, 0.5, 0.4, 0.2],
     };
-    Received { heads: vec![head(0), head(1)], of: 2, keys: 64, pooled_by: 8.0 }
+    Received { heads: vec![head(0), head(1)], of: 2 }
 }
 
 fn map() -> Map {
@@ -317,7 +337,7 @@ mod tests {
 
     #[test]
     fn findings_point_to_figures_that_exist_and_ids_are_unique() {
-        for explanation in [table(), attention()] {
+        for explanation in [table(), attention(), layers().unwrap()] {
             for finding in &explanation.findings {
                 assert!(finding.figure.is_none_or(|id| explanation.figure(id).is_some()), "{finding:?}");
             }

@@ -69,11 +69,13 @@ fn crowd(figure: &mut Figure) {
             shares.rows = (0..50).map(row).collect();
         }
         FigureKind::Heads(heads) => {
-            (heads.rows, heads.cols, heads.of) = (24, 24, 64);
+            heads.of = 64;
             let head = |h: usize| {
                 let (mean, max) = weights(24, h);
                 let label = format!("batch 0, head {h}");
-                HeadMap { label, batch: 0, head: h, mean, max, entropy: noise(h).abs() }
+                let (queries, keys) = (100_000, if h < 12 { 100_000 } else { 40_000 });
+                let entropy = noise(h).abs();
+                HeadMap { label, batch: 0, head: h, rows: 24, cols: 24, queries, keys, mean, max, entropy }
             };
             heads.heads = (0..24).map(head).collect();
         }
@@ -86,10 +88,11 @@ fn crowd(figure: &mut Figure) {
             let head = |h: usize| {
                 let mean: Vec<f64> = (0..256).map(|k| 30.0 * noise(h + k).powi(4) + 0.001).collect();
                 let max = mean.iter().map(|mean| 3.0 * mean).collect();
-                ReceivedHead { label: format!("batch 0, head {h}"), mean, max }
+                let keys = if h < 9 { 100_000 } else { 40_000 };
+                ReceivedHead { label: format!("batch 0, head {h}"), keys, mean, max }
             };
             received.heads = (0..12).map(head).collect();
-            (received.of, received.keys, received.pooled_by) = (64, 100_000, 100_000.0 / 256.0);
+            received.of = 64;
         }
         FigureKind::Map(map) => {
             (map.rows, map.cols, map.queries, map.keys) = (256, 256, 100_000, 100_000);

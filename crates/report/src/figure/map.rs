@@ -37,14 +37,17 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &Map) -> f64 {
     height
 }
 
-/// How many weights a cell stands for.
-pub(crate) fn pooled((queries, keys): (f64, f64)) -> String {
+/// How many weights a cell stands for, in a sentence.
+pub(crate) fn pooled(by: (f64, f64)) -> String {
+    let cells = if by.0 <= 1.0 && by.1 <= 1.0 { "Every cell is" } else { "Every cell stands for" };
+    format!("{cells} {}. Empty cells are 0: nothing may look there.", cell(by))
+}
+
+/// The same in few words.
+pub(crate) fn cell((queries, keys): (f64, f64)) -> String {
     if queries <= 1.0 && keys <= 1.0 {
-        "Every cell is one weight. Empty cells are 0: nothing may look there.".to_owned()
+        "one weight".to_owned()
     } else {
-        let (queries, keys) = (short(queries), short(keys));
-        format!(
-            "Every cell stands for {queries} queries × {keys} keys. Empty cells are 0: nothing may look there."
-        )
+        format!("{} queries × {} keys", short(queries), short(keys))
     }
 }

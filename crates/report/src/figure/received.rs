@@ -17,10 +17,9 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, received: &Received) -> f64 {
     };
     let ends = (low.clamp(LEAST, 0.5), high.max(2.0));
     let widest = received.heads.iter().map(|head| width(&head.label)).fold(0.0, f64::max);
-    let names = 6.0 + widest.min(frame.width * 0.25);
+    let names = 6.0 + widest.min(frame.width * if frame.is_narrow() { 0.3 } else { 0.25 });
     let left = names + 12.0;
-    let peaks: Vec<(String, String)> =
-        received.heads.iter().map(|head| peak(head, received.pooled_by)).collect();
+    let peaks: Vec<(String, String)> = received.heads.iter().map(peak).collect();
     let widest = peaks.iter().map(|(most, keys)| width(most).max(width(keys))).fold(30.0, f64::max);
     // On a narrow screen keys are left to those who point at them.
     let keys = widest < frame.width * 0.24;
@@ -30,39 +29,36 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, received: &Received) -> f64 {
         if frame.is_narrow() { "mass received" } else { "mass received, multiples of uniform (logarithmic)" };
     pen.text("t", (left, 12.0), Anchor::Start, head);
     pen.text("f", (frame.width - 4.0, 12.0), Anchor::End, "most");
-    let unit = if received.pooled_by > 1.0 { "keys from" } else { "key" };
+    let is_pooled = received.heads.iter().any(|head| head.pooled_by() > 1.0);
+    let unit = if is_pooled { "keys from" } else { "key" };
     pen.fields(&["head"], &[unit, "mean, multiples of uniform", "largest key, multiples of uniform"]);
-    for (i, head) in received.heads.iter().enumerate() {
-        let top = 22.0 + BAND * i as f64;
-        let y = Axis::log(ends, (top + BAND - 8.0, top + 2.0));
-        pen.text("t", (names, top + BAND / 2.0 + 2.0), Anchor::End, &fitted(&head.label, names - 4.0));
-        let one = y.at(1.0);
-        pen.line("compare", (left, one), (right, one));
-        steps(pen, head, (left, right), &y, received.pooled_by);
-        let (end, (most, key)) = (frame.width - 4.0, &peaks[i]);
-        pen.text("t", (end, top + BAND / 2.0 + if keys { -6.0 } else { 2.0 }), Anchor::End, most);
-        if keys {
-            pen.text("f", (end, top + BAND / 2.0 + 9.0), Anchor::End, key);
+    let (mut top, mut at) = (22.0, 0);
+    // Heads with as many keys share an axis.
+    for alike in received.heads.chunk_by(|a, b| a.keys == b.keys) {
+        for head in alike {
+            let y = Axis::log(ends, (top + BAND - 8.0, top + 2.0));
+            let middle = top + BAND / 2.0;
+            pen.text("t", (names, middle + 2.0), Anchor::End, &fitted(&head.label, names - 4.0));
+            let one = y.at(1.0);
+            pen.line("compare", (left, one), (right, one));
+            steps(pen, head, (left, right), &y);
+            let (end, (most, key)) = (frame.width - 4.0, &peaks[at]);
+            pen.text("t", (end, middle + if keys { -6.0 } else { 2.0 }), Anchor::End, most);
+            if keys {
+                pen.text("f", (end, middle + 9.0), Anchor::End, key);
+            }
+            (top, at) = (top + BAND, at + 1);
         }
+        key_axis(pen, top, (left, right), alike[0].keys);
+        top += 26.0;
     }
-    let bottom = 22.0 + BAND * received.heads.len() as f64;
-    pen.line("axis", (left, bottom), (right, bottom));
-    pen.text("f", (left, bottom + 15.0), Anchor::Start, "0");
-    pen.text("t", (f64::midpoint(left, right), bottom + 15.0), Anchor::Middle, "key →");
-    pen.text("f", (right, bottom + 15.0), Anchor::End, &received.keys.saturating_sub(1).to_string());
-    let each = if received.pooled_by > 1.0 {
-        let most = received.heads.iter().map(|head| head.mean.len()).max().unwrap_or(0);
-        let line = if most <= 100 { "; the thin line is the largest of them" } else { "" };
-        format!("Each step is the mean of {} keys{line}. ", short(received.pooled_by))
-    } else {
-        String::new()
-    };
     let note = format!(
-        "{each}Dashed: what uniform weights would give. Every row spans {} to {} times that.",
+        "{}Dashed: what uniform weights would give. Every row spans {} to {} times that.",
+        stepped(received),
         short(ends.0),
         short(ends.1)
     );
-    let mut height = frame.note(pen, bottom + 22.0, &note);
+    let mut height = frame.note(pen, top - 4.0, &note);
     if received.heads.len() < received.of {
         height =
             frame.note(pen, height - 4.0, &format!("{} of {} heads.", received.heads.len(), received.of));
@@ -70,7 +66,33 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, received: &Received) -> f64 {
     height
 }
 
-fn steps(pen: &mut Pen, head: &ReceivedHead, (left, right): (f64, f64), y: &Axis, pooled_by: f64) {
+fn key_axis(pen: &mut Pen, y: f64, (left, right): (f64, f64), keys: usize) {
+    pen.line("axis", (left, y), (right, y));
+    pen.text("f", (left, y + 15.0), Anchor::Start, "0");
+    pen.text("t", (f64::midpoint(left, right), y + 15.0), Anchor::Middle, "key →");
+    if keys > 1 {
+        pen.text("f", (right, y + 15.0), Anchor::End, &(keys - 1).to_string());
+    }
+}
+
+/// What a step stands for, where it is more than a key.
+fn stepped(received: &Received) -> String {
+    let by = |head: &ReceivedHead| head.pooled_by();
+    let (least, most) = (
+        received.heads.iter().map(by).fold(f64::INFINITY, f64::min),
+        received.heads.iter().map(by).fold(1.0, f64::max),
+    );
+    if most <= 1.0 {
+        return String::new();
+    }
+    let cells = received.heads.iter().map(|head| head.mean.len()).max().unwrap_or(0);
+    let line = if cells <= 100 { "; the thin line is the largest of them" } else { "" };
+    let up_to = if least < most { "up to " } else { "" };
+    format!("Each step is the mean of {up_to}{} keys{line}. ", short(most))
+}
+
+fn steps(pen: &mut Pen, head: &ReceivedHead, (left, right): (f64, f64), y: &Axis) {
+    let pooled_by = head.pooled_by();
     let cells = head.mean.len().max(1) as f64;
     let step = (right - left) / cells;
     let place = |value: f64| y.at(if value > y.low { value } else { y.low });
@@ -98,7 +120,8 @@ fn steps(pen: &mut Pen, head: &ReceivedHead, (left, right): (f64, f64), y: &Axis
 }
 
 /// How much the key that receives most receives, and which it is.
-fn peak(head: &ReceivedHead, pooled_by: f64) -> (String, String) {
+fn peak(head: &ReceivedHead) -> (String, String) {
+    let pooled_by = head.pooled_by();
     let largest = head.max.iter().copied().enumerate().filter(|(_, value)| value.is_finite());
     let Some((cell, value)) = largest.max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return (String::new(), String::new());

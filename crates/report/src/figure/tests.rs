@@ -84,13 +84,13 @@ fn unwished() -> Vec<FigureKind> {
         FigureKind::ResidualsFitted(Scatter::default()),
         FigureKind::Shares(Shares { rows: bad.map(share).to_vec(), together: f64::NAN }),
         FigureKind::Shares(Shares::default()),
-        FigureKind::Heads(Heads { rows: 1, cols: 7, heads: vec![head.clone()], ..Heads::default() }),
-        FigureKind::Heads(Heads { rows: 0, cols: 0, heads: vec![head], ..Heads::default() }),
+        FigureKind::Heads(Heads { heads: vec![HeadMap { rows: 1, cols: 7, ..head.clone() }], of: 1 }),
+        FigureKind::Heads(Heads { heads: vec![head], of: 1 }),
         FigureKind::Heads(Heads::default()),
         FigureKind::Entropy(Entropy { layers: vec!["0".into()], heads: 7, values: bad.to_vec() }),
         FigureKind::Entropy(Entropy { layers: vec!["0".into()], heads: 3, values: bad.to_vec() }),
         FigureKind::Received(Received {
-            heads: vec![ReceivedHead { label: String::new(), mean: bad.to_vec(), max: Vec::new() }],
+            heads: vec![ReceivedHead { mean: bad.to_vec(), ..ReceivedHead::default() }],
             ..Received::default()
         }),
         FigureKind::Received(Received::default()),

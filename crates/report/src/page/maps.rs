@@ -38,8 +38,8 @@ pub(crate) fn viewer(explanation: &Explanation, map: &Map) -> String {
             maps.extend(heads.heads.iter().map(|head| Cells {
                 label: &head.label,
                 head: format!("{}.{}", head.batch, head.head),
-                size: (heads.rows, heads.cols),
-                of: (map.queries, map.keys),
+                size: (head.rows, head.cols),
+                of: (head.queries, head.keys),
                 mean: &head.mean,
                 max: &head.max,
             }));

@@ -48,6 +48,10 @@ fn small_maps<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
             label: label(head, run.sizes.b),
             batch: head.batch,
             head: head.index,
+            rows,
+            cols,
+            queries: run.sizes.n,
+            keys: run.sizes.m,
             mean: pooled(&map.mean[part.clone()], full, (rows, cols), false),
             max: pooled(&map.max[part], full, (rows, cols), true),
             entropy: head.entropy,
@@ -61,13 +65,8 @@ fn small_maps<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
         heads.len().min(DRAWN),
         heads.len()
     );
-    let kind = FigureKind::Heads(Heads {
-        rows,
-        cols,
-        heads: heads.iter().enumerate().take(DRAWN).map(small).collect(),
-        of: heads.len(),
-        pooled_by: by,
-    });
+    let drawn = heads.iter().enumerate().take(DRAWN).map(small).collect();
+    let kind = FigureKind::Heads(Heads { heads: drawn, of: heads.len() });
     Some(figure("heads", "All heads", caption, kind))
 }
 
@@ -107,31 +106,16 @@ fn received<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
     if m == 0 {
         return None;
     }
-    let bars = m.min(BARS);
     let one = |(at, head): (usize, &Head)| {
-        let mass = &all[at * m..(at + 1) * m];
-        let even = mass.iter().sum::<f64>() / m as f64;
-        let unit = if even > 0.0 { 1.0 / even } else { 0.0 };
-        let parts = |f: &dyn Fn(&[f64]) -> f64| {
-            (0..bars).map(|c| unit * f(&mass[c * m / bars..(c + 1) * m / bars])).collect::<Vec<f64>>()
-        };
-        ReceivedHead {
-            label: label(head, run.sizes.b),
-            mean: parts(&|part| part.iter().sum::<f64>() / part.len().max(1) as f64),
-            max: parts(&|part| part.iter().copied().fold(0.0, f64::max)),
-        }
+        ReceivedHead::new(label(head, run.sizes.b), &all[at * m..(at + 1) * m], BARS)
     };
-    let by = m as f64 / bars as f64;
+    let by = m as f64 / m.min(BARS) as f64;
     let caption = format!(
         "The mass each key receives from all queries, in multiples of an even share; {} to a cell.",
-        if bars == m { "one key".to_owned() } else { format!("{} keys", short(by)) }
+        if m <= BARS { "one key".to_owned() } else { format!("{} keys", short(by)) }
     );
-    let kind = FigureKind::Received(Received {
-        heads: heads.iter().enumerate().take(DRAWN).map(one).collect(),
-        of: heads.len(),
-        keys: m,
-        pooled_by: by,
-    });
+    let drawn = heads.iter().enumerate().take(DRAWN).map(one).collect();
+    let kind = FigureKind::Received(Received { heads: drawn, of: heads.len() });
     Some(figure("received", "Mass received by keys", caption, kind))
 }
 

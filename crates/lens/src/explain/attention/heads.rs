@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::LessonError;
+use crate::explain::SATURATED;
 use crate::explain::random::Random;
 use rayon::prelude::*;
 use spanwise_attention::weights;
@@ -10,8 +11,6 @@ use spanwise_kernels::{Element, Matrix, View};
 use spanwise_linear::decompose::{self, PcaOptions};
 use spanwise_linear::measure::effective_rank;
 
-/// A row is saturated where one weight is larger.
-pub(super) const SATURATED: f64 = 0.9;
 /// Multiplications that recomputing weights may cost, over all heads; where the whole attention costs more than so many
 /// times that, its share.
 const RECOMPUTED: usize = 60_000_000;

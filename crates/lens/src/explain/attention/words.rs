@@ -1,7 +1,8 @@
 //! Findings about attention.
 
 use super::Run;
-use super::heads::{Head, SATURATED};
+use super::heads::Head;
+use crate::explain::SATURATED;
 use crate::finding::{Finding, Severity};
 use crate::linear::{counted, percent, short};
 use spanwise_kernels::attention::Storage;
@@ -63,7 +64,7 @@ fn saturated<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Finding> {
                  can have, so little gradient passes",
                 short(slope)
             ))
-            .evident("rows with one weight above 0.9, share", share)
+            .evident(format!("rows with one weight above {SATURATED}, share"), share)
             .evident("variance of the scores", variance)
             .evident("median slope of the softmax", slope)
             .shown("entropy"),

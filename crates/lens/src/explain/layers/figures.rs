@@ -1,11 +1,11 @@
 //! Figures and the table of a model's layers.
 
-use super::{Head, LayerInput};
+use super::{Head, Layer};
 use crate::explain::attention::pooled;
 use crate::explain::{
     Entropy, Figure, FigureKind, HeadMap, Heads, Map, Received, ReceivedHead, Table, TableCell,
 };
-use crate::linear::short;
+use crate::linear::{counted, short};
 
 /// Small maps at most, and cells along a side of one.
 const DRAWN: usize = 144;
@@ -14,7 +14,7 @@ const SMALL: usize = 24;
 const LISTED: usize = 32;
 const BARS: usize = 256;
 
-pub(super) fn figures(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Vec<Figure> {
+pub(super) fn figures(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Vec<Figure> {
     let mut all = vec![entropy(layers, heads)];
     all.extend(small_maps(layers, heads));
     all.extend(received(heads));
@@ -27,11 +27,11 @@ fn figure(id: &'static str, title: &str, caption: String, kind: FigureKind) -> F
 }
 
 /// A layer with fewer heads than another has empty cells.
-fn entropy(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Figure {
-    let most = layers.iter().map(|layer| layer.entropy.len()).max().unwrap_or(0);
+fn entropy(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Figure {
+    let most = layers.iter().map(|layer| layer.tally.heads()).max().unwrap_or(0);
     let mut values = vec![f64::NAN; layers.len() * most];
     for head in heads {
-        values[head.layer * most + head.index] = head.entropy;
+        values[head.layer * most + head.index] = head.numbers.entropy_share;
     }
     let layers = layers.iter().enumerate().map(|(at, layer)| format!("{at} {}", layer.name)).collect();
     let caption = "Mean entropy of each head's rows: 0 is all on one key, 1 as even as it can be.".to_owned();
@@ -39,74 +39,107 @@ fn entropy(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Figure {
     figure("entropy", "Entropy by layer and head", caption, kind)
 }
 
-fn small_maps(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Figure> {
-    let sizes = || layers.iter().filter_map(|layer| layer.map);
-    let rows = sizes().map(|map| map.rows).min()?.min(SMALL);
-    let cols = sizes().map(|map| map.cols).min()?.min(SMALL);
-    let drawn = heads.iter().filter_map(|head| {
-        let (mean, max) = head.map?;
-        let full = layers[head.layer].map.map(|map| (map.rows, map.cols))?;
-        Some(HeadMap {
-            label: head.label(),
-            batch: head.layer,
-            head: head.index,
-            mean: pooled(mean, full, (rows, cols), false),
-            max: pooled(max, full, (rows, cols), true),
-            entropy: head.entropy,
+/// So many heads that every layer is among them, in the order of layers: of each layer those that come first by `order`.
+fn spread<'h, 'a>(
+    heads: &'h [Head<'a>],
+    most: usize,
+    order: impl Fn(&Head<'a>, &Head<'a>) -> std::cmp::Ordering,
+) -> Vec<&'h Head<'a>> {
+    let mut ranked: Vec<(usize, &Head<'a>)> = Vec::with_capacity(heads.len());
+    for layer in heads.chunk_by(|a, b| a.layer == b.layer) {
+        let mut own: Vec<&Head<'a>> = layer.iter().collect();
+        own.sort_by(|a, b| order(a, b));
+        ranked.extend(own.into_iter().enumerate());
+    }
+    // Sorting keeps the layers in order where ranks are equal: first the best of each layer, then the second best.
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(most);
+    ranked.sort_by_key(|(rank, head)| (head.layer, *rank));
+    ranked.into_iter().map(|(_, head)| head).collect()
+}
+
+/// Each at the shape of its own layer.
+fn small_maps(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
+    let mapped: Vec<Head<'_>> = heads.iter().filter(|head| head.map.is_some()).cloned().collect();
+    let drawn: Vec<HeadMap> = spread(&mapped, DRAWN, |a, b| a.index.cmp(&b.index))
+        .into_iter()
+        .filter_map(|head| {
+            let ((mean, max), map) = (head.map.as_ref()?, layers[head.layer].tally.map()?);
+            let (rows, cols) = (map.rows.min(SMALL), map.cols.min(SMALL));
+            Some(HeadMap {
+                label: head.label(),
+                batch: head.layer,
+                head: head.index,
+                rows,
+                cols,
+                queries: map.queries,
+                keys: map.keys,
+                mean: pooled(mean, (map.rows, map.cols), (rows, cols), false),
+                max: pooled(max, (map.rows, map.cols), (rows, cols), true),
+                entropy: head.numbers.entropy_share,
+            })
         })
-    });
-    let drawn: Vec<HeadMap> = drawn.take(DRAWN).collect();
-    let first = layers.iter().find(|layer| layer.map.is_some())?;
-    let by = (first.queries as f64 / rows as f64, first.keys as f64 / cols as f64);
+        .collect();
+    let first = drawn.first()?;
+    let alike = drawn.iter().all(|map| (map.queries, map.keys) == (first.queries, first.keys));
+    let shapes = if alike {
+        String::new()
+    } else {
+        " Layers differ in queries or keys: each map has the shape of its own, and an even weight is larger where there are \
+         fewer keys."
+            .to_owned()
+    };
     let caption = format!(
-        "Where each head looks, named by layer and head: queries down, keys across. {} of {} heads are drawn.",
+        "Where each head looks, named by layer and head: queries down, keys across. {} of {} heads are drawn.{shapes}",
         drawn.len(),
         heads.len()
     );
-    let kind = FigureKind::Heads(Heads { rows, cols, heads: drawn, of: heads.len(), pooled_by: by });
+    let kind = FigureKind::Heads(Heads { heads: drawn, of: heads.len() });
     Some(figure("heads", "All heads", caption, kind))
 }
 
-/// The heads whose mass is most concentrated, among those with as many keys as the first.
+/// Of every layer the heads whose mass is most concentrated; layers with as many keys stand together.
 fn received(heads: &[Head<'_>]) -> Option<Figure> {
-    let keys = heads.first()?.received.len();
-    if keys == 0 {
-        return None;
-    }
-    let mut listed: Vec<&Head<'_>> = heads.iter().filter(|head| head.received.len() == keys).collect();
-    listed.sort_by(|a, b| b.top_share.total_cmp(&a.top_share));
-    let bars = keys.min(BARS);
-    let one = |head: &&Head<'_>| {
-        let even = head.received.iter().sum::<f64>() / keys as f64;
-        let unit = if even > 0.0 { 1.0 / even } else { 0.0 };
-        let parts = |of: &dyn Fn(&[f64]) -> f64| {
-            let part = |c: usize| unit * of(&head.received[c * keys / bars..(c + 1) * keys / bars]);
-            (0..bars).map(part).collect::<Vec<f64>>()
-        };
-        ReceivedHead {
-            label: head.label(),
-            mean: parts(&|part| part.iter().sum::<f64>() / part.len().max(1) as f64),
-            max: parts(&|part| part.iter().copied().fold(0.0, f64::max)),
+    let received: Vec<Head<'_>> = heads.iter().filter(|head| !head.received.is_empty()).cloned().collect();
+    let layers = received.chunk_by(|a, b| a.layer == b.layer).count();
+    let narrowest = |a: &Head<'_>, b: &Head<'_>| b.concentration().total_cmp(&a.concentration());
+    let mut listed = spread(&received, LISTED.max(layers), narrowest);
+    let mut counts: Vec<usize> = Vec::new();
+    for head in &listed {
+        if !counts.contains(&head.received.len()) {
+            counts.push(head.received.len());
         }
+    }
+    // Sorting keeps the order of those with as many keys.
+    listed.sort_by_key(|head| counts.iter().position(|count| *count == head.received.len()));
+    let drawn: Vec<ReceivedHead> =
+        listed.iter().map(|head| ReceivedHead::new(head.label(), head.received, BARS)).collect();
+    let first = drawn.first()?;
+    let shares = if counts.len() > 1 {
+        format!(
+            " Layers have {} of keys: each has an axis of its own, and multiples are of an even share of its own keys, so \
+             they compare within an axis.",
+            counted(counts.len(), "number", "different numbers")
+        )
+    } else if first.pooled_by() > 1.0 {
+        format!(" A cell is {} keys.", short(first.pooled_by()))
+    } else {
+        String::new()
     };
-    let by = keys as f64 / bars as f64;
     let caption = format!(
-        "The mass each key receives from all queries, in multiples of an even share; {} to a cell. The heads whose mass is \
-         most concentrated come first.",
-        if bars == keys { "one key".to_owned() } else { format!("{} keys", short(by)) }
+        "The mass each key receives from all queries, in multiples of an even share. Of each layer the heads whose mass is \
+         most concentrated, the most first.{shares}"
     );
-    let heads = listed.iter().take(LISTED).map(one).collect();
-    let kind = FigureKind::Received(Received { heads, of: listed.len(), keys, pooled_by: by });
+    let kind = FigureKind::Received(Received { heads: drawn, of: heads.len() });
     Some(figure("received", "Mass received by keys", caption, kind))
 }
 
 /// The map of the head that looks most narrowly.
-fn large_map(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Figure> {
+fn large_map(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
     let mapped = heads.iter().filter(|head| head.map.is_some());
-    let head = mapped.min_by(|a, b| a.entropy.total_cmp(&b.entropy))?;
-    let layer = &layers[head.layer];
-    let ((mean, max), map) = (head.map?, layer.map?);
-    let by = (layer.queries as f64 / map.rows as f64, layer.keys as f64 / map.cols as f64);
+    let head = mapped.min_by(|a, b| a.numbers.entropy_share.total_cmp(&b.numbers.entropy_share))?;
+    let ((mean, max), map) = (head.map.as_ref()?, layers[head.layer].tally.map()?);
+    let by = (map.queries as f64 / map.rows as f64, map.keys as f64 / map.cols as f64);
     let caption = format!(
         "The head with the lowest entropy, of {}: queries down, keys across, {} × {} weights to a cell, by their mean and by \
          their largest.",
@@ -120,10 +153,10 @@ fn large_map(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Figure> {
         head: head.index,
         rows: map.rows,
         cols: map.cols,
-        queries: layer.queries,
-        keys: layer.keys,
-        mean: mean.to_vec(),
-        max: max.to_vec(),
+        queries: map.queries,
+        keys: map.keys,
+        mean: mean.clone(),
+        max: max.clone(),
         pooled_by: by,
     });
     Some(figure("map", "Weights", caption, kind))
@@ -131,19 +164,31 @@ fn large_map(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Figure> {
 
 /// One row per head.
 pub(super) fn table(heads: &[Head<'_>]) -> Table {
-    let columns =
-        ["head", "entropy", "largest weight", "saturated rows", "top key", "its share", "sink mass", "layer"];
+    let columns = [
+        "head",
+        "entropy",
+        "largest weight",
+        "saturated rows",
+        "top key",
+        "its share",
+        "sink mass",
+        "rows",
+        "keys",
+        "layer",
+    ];
     let mut table = Table::new("heads", "Heads", &columns);
     table.columns[columns.len() - 1].numeric = false;
     for head in heads {
         table.rows.push(vec![
             TableCell::Text(format!("{}.{}", head.layer, head.index)),
-            head.entropy.into(),
-            head.largest.into(),
-            head.saturated.into(),
-            (head.top_key as f64).into(),
-            head.top_share.into(),
-            head.sink_mass.into(),
+            head.numbers.entropy_share.into(),
+            head.numbers.largest.into(),
+            head.numbers.saturated.into(),
+            (head.numbers.top_key as f64).into(),
+            head.numbers.top_share.into(),
+            head.numbers.sink_mass.into(),
+            (head.numbers.rows as f64).into(),
+            (head.received.len() as f64).into(),
             head.name.into(),
         ]);
     }

@@ -1,6 +1,7 @@
 //! Findings about the layers of a model.
 
-use super::{Head, LayerInput};
+use super::{Head, Layer};
+use crate::explain::SATURATED;
 use crate::finding::{Finding, Severity};
 use crate::linear::{counted, percent, short};
 
@@ -14,20 +15,20 @@ fn named(heads: &[&Head<'_>]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{more}", names.join("; ")))
 }
 
-pub(super) fn findings(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Vec<Finding> {
+pub(super) fn findings(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Vec<Finding> {
     let found = [narrow(heads), sinks(heads), alike(layers, heads), even(heads), empty(layers)];
     found.into_iter().flatten().collect()
 }
 
 /// In a trained model heads of one key are often meant; gradients hardly pass through them all the same.
 fn narrow(heads: &[Head<'_>]) -> Option<Finding> {
-    let mut found: Vec<&Head<'_>> = heads.iter().filter(|head| head.saturated > 0.5).collect();
-    found.sort_by(|a, b| b.saturated.total_cmp(&a.saturated));
+    let mut found: Vec<&Head<'_>> = heads.iter().filter(|head| head.numbers.saturated > 0.5).collect();
+    found.sort_by(|a, b| b.numbers.saturated.total_cmp(&a.numbers.saturated));
     let names = named(&found)?;
-    let share = found.first()?.saturated;
+    let share = found.first()?.numbers.saturated;
     let severity = if 2 * found.len() > heads.len() { Severity::Caution } else { Severity::Note };
     let sentence = format!(
-        "{} one key with more than 0.9 of the weight in most rows, up to {} of them: {names}",
+        "{} one key more than {SATURATED} of the weight in most rows, up to {} of them: {names}",
         counted(found.len(), "head gives", "heads give"),
         percent(share)
     );
@@ -39,40 +40,41 @@ fn narrow(heads: &[Head<'_>]) -> Option<Finding> {
             )
             .certified("the largest weight of every row")
             .evident("heads", found.len() as f64)
-            .evident("rows with one weight above 0.9, share", share)
+            .evident(format!("rows with one weight above {SATURATED}, share"), share)
             .shown("entropy"),
     )
 }
 
 fn sinks(heads: &[Head<'_>]) -> Option<Finding> {
     let even = |head: &Head<'_>| 1.0 / head.received.len().max(1) as f64;
-    let is_sink = |head: &&Head<'_>| head.top_share > 0.2 && head.top_share > 10.0 * even(head);
+    let is_sink =
+        |head: &&Head<'_>| head.numbers.top_share > 0.2 && head.numbers.top_share > 10.0 * even(head);
     let mut found: Vec<&Head<'_>> = heads.iter().filter(is_sink).collect();
-    found.sort_by(|a, b| b.top_share.total_cmp(&a.top_share));
+    found.sort_by(|a, b| b.numbers.top_share.total_cmp(&a.numbers.top_share));
     let names = named(&found)?;
     let worst = found.first()?;
     let severity = if 2 * found.len() > heads.len() { Severity::Caution } else { Severity::Note };
     let sentence = format!(
         "in {} one key collects much of the mass, key {} up to {} of it ({} times an even share): {names}",
         counted(found.len(), "head", "heads"),
-        worst.top_key,
-        percent(worst.top_share),
-        short(worst.top_share / even(worst))
+        worst.numbers.top_key,
+        percent(worst.numbers.top_share),
+        short(worst.numbers.top_share / even(worst))
     );
     Some(
         Finding::new(severity, sentence)
             .named("attention-sink")
             .advised("a sink is often where a head rests; read the other keys on a logarithmic scale")
             .certified("mass received by every key from all queries")
-            .evident("key", worst.top_key as f64)
-            .evident("share of all mass", worst.top_share)
+            .evident("key", worst.numbers.top_key as f64)
+            .evident("share of all mass", worst.numbers.top_share)
             .evident("heads", found.len() as f64)
             .shown("received"),
     )
 }
 
 /// Pairs of heads of one layer whose maps agree.
-fn alike(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Finding> {
+fn alike(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Finding> {
     let gap = |a: &[f64], b: &[f64]| {
         let total: f64 = a.iter().sum();
         0.5 * a.iter().zip(b).map(|(x, y)| (x - y).abs()).sum::<f64>() / total.max(f64::MIN_POSITIVE)
@@ -82,10 +84,10 @@ fn alike(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Finding> {
     for at in 0..layers.len() {
         // Uniform heads are alike without saying anything.
         let telling: Vec<&Head<'_>> =
-            heads.iter().filter(|head| head.layer == at && head.entropy < 0.95).collect();
+            heads.iter().filter(|head| head.layer == at && head.numbers.entropy_share < 0.95).collect();
         for (i, a) in telling.iter().enumerate() {
             for b in &telling[..i] {
-                let (Some((one, _)), Some((other, _))) = (a.map, b.map) else { continue };
+                let (Some((one, _)), Some((other, _))) = (&a.map, &b.map) else { continue };
                 let gap = gap(one, other);
                 pairs += usize::from(gap < 0.02);
                 if closest.is_none_or(|(_, _, least)| gap < least) {
@@ -115,7 +117,7 @@ fn alike(layers: &[LayerInput<'_>], heads: &[Head<'_>]) -> Option<Finding> {
 
 fn even(heads: &[Head<'_>]) -> Option<Finding> {
     let found: Vec<&Head<'_>> =
-        heads.iter().filter(|head| head.entropy > 0.99 && head.received.len() > 1).collect();
+        heads.iter().filter(|head| head.numbers.entropy_share > 0.99 && head.received.len() > 1).collect();
     let names = named(&found)?;
     let sentence = format!(
         "{} all keys nearly the same weight, so outputs are close to the mean value: {names}",
@@ -130,8 +132,8 @@ fn even(heads: &[Head<'_>]) -> Option<Finding> {
     )
 }
 
-fn empty(layers: &[LayerInput<'_>]) -> Option<Finding> {
-    let rows: u64 = layers.iter().map(|layer| layer.empty_rows).sum();
+fn empty(layers: &[Layer<'_>]) -> Option<Finding> {
+    let rows: u64 = layers.iter().map(|layer| layer.tally.empty_rows()).sum();
     (rows > 0).then(|| {
         let sentence = format!(
             "{} no key left after masking; their outputs are zeros",
@@ -139,17 +141,19 @@ fn empty(layers: &[LayerInput<'_>]) -> Option<Finding> {
         );
         Finding::new(Severity::Note, sentence)
             .named("empty-rows")
-            .advised("queries that are padding see none; others should")
+            .advised(
+                "a mask hides every key from them; queries that are known as padding are not counted here",
+            )
             .evident("rows", rows as f64)
     })
 }
 
 pub(super) fn verdict(heads: &[Head<'_>], findings: &[Finding]) -> Vec<String> {
-    let mean = heads.iter().map(|head| head.entropy).sum::<f64>() / heads.len().max(1) as f64;
+    let mean = heads.iter().map(|head| head.numbers.entropy_share).sum::<f64>() / heads.len().max(1) as f64;
     let layers = heads.last().map_or(0, |head| head.layer + 1);
-    let low = heads.iter().min_by(|a, b| a.entropy.total_cmp(&b.entropy));
+    let low = heads.iter().min_by(|a, b| a.numbers.entropy_share.total_cmp(&b.numbers.entropy_share));
     let narrowest = low.map_or_else(String::new, |head| {
-        format!("; the narrowest, {}, to {}", head.label(), percent(head.entropy))
+        format!("; the narrowest, {}, to {}", head.label(), percent(head.numbers.entropy_share))
     });
     vec![
         format!(
@@ -162,11 +166,17 @@ pub(super) fn verdict(heads: &[Head<'_>], findings: &[Finding]) -> Vec<String> {
     ]
 }
 
-pub(super) fn settings(layers: &[LayerInput<'_>]) -> Vec<(String, String)> {
-    let rows: u64 = layers.iter().map(|layer| layer.rows).sum();
+pub(super) fn settings(layers: &[Layer<'_>]) -> Vec<(String, String)> {
+    let rows: u64 = layers.iter().map(|layer| layer.tally.rows()).sum();
     let mut settings = vec![("rows of weights".to_owned(), format!("{rows}, of which none was stored"))];
-    if let Some(map) = layers.iter().find_map(|layer| layer.map) {
-        settings.push(("maps".to_owned(), format!("{} × {} cells", map.rows, map.cols)));
+    let padding: u64 = layers.iter().map(|layer| layer.tally.padding_rows()).sum();
+    if padding > 0 {
+        let left_out = format!("{padding} rows of queries that are padding; maps show them");
+        settings.push(("left out of means".to_owned(), left_out));
+    }
+    let maps = || layers.iter().filter_map(|layer| layer.tally.map());
+    if let (Some(rows), Some(cols)) = (maps().map(|map| map.rows).max(), maps().map(|map| map.cols).max()) {
+        settings.push(("maps".to_owned(), format!("up to {rows} × {cols} cells, of the longest call")));
     }
     settings
 }

@@ -1,0 +1,120 @@
+//! One call of an attention layer: its output, and the statistics that a tally takes from it.
+//!
+//! ```text
+//! forward   ──► output, entropy and largest weight of every row, mass received, pooled map      all queries
+//! padding?  ──► mass received again, from the queries that are tokens alone
+//! ```
+//!
+//! Queries that are padding give keys mass like any other; the library's sum over queries cannot leave them out
+//! afterwards. So where some of them see a key, the mass is formed once more with those rows hidden, and with values
+//! of width 1, which is less than half the work.
+
+use super::seen::seen;
+use crate::LessonError;
+use spanwise_attention::{
+    AttentionError, MapSize, Options, Problem, Request, Sizes, Statistics, Team, forward_into,
+};
+use spanwise_kernels::View;
+use spanwise_kernels::attention::Storage;
+use std::sync::atomic::Ordering;
+
+/// A call of an attention layer.
+#[derive(Clone, Copy)]
+pub struct LayerCall<'a, T> {
+    /// Queries `(B, H, N, D)`.
+    pub q: View<'a, T>,
+    /// Keys `(B, G, M, D)`.
+    pub k: View<'a, T>,
+    /// Values `(B, G, M, E)`.
+    pub v: View<'a, T>,
+    /// Scale, masks and biases.
+    pub options: Options<'a, T>,
+    /// Whose threads evaluate it; the global pool's where there is nobody.
+    pub team: Option<&'a dyn Team>,
+    /// Which queries are tokens and which padding, `B × N`; all are tokens where nothing is said.
+    pub tokens: Option<&'a [bool]>,
+    /// The place of the first key among all tokens of the sequence.
+    pub first_key: usize,
+    /// Cells along each side of the pooled map, at most.
+    pub cells: usize,
+}
+
+/// What was seen of a call.
+pub(super) struct Seen {
+    pub(super) sizes: Sizes,
+    pub(super) statistics: Statistics,
+    /// How many keys each row sees, `B × H × N`.
+    pub(super) keys: Vec<usize>,
+}
+
+impl<'a, T: Storage> LayerCall<'a, T> {
+    /// Computes the output into `out`, `(B, H, N, E)`; `None` where the work was stopped.
+    pub(super) fn run(&self, out: &mut [T]) -> Result<Option<Seen>, LessonError> {
+        let problem = self.problem(self.v, &self.options)?;
+        let sizes = problem.sizes();
+        let Sizes { b, n, m, .. } = sizes;
+        if let Some(tokens) = self.tokens.filter(|tokens| tokens.len() != b * n) {
+            return Err(LessonError::Tokens { found: tokens.len(), batch: b, queries: n });
+        }
+        let cells = |count: usize| self.cells.clamp(1, count.max(1));
+        let request = Request {
+            entropy: true,
+            largest: true,
+            received: true,
+            map: (n > 0 && m > 0).then(|| MapSize { rows: cells(n), cols: cells(m) }),
+            ..Request::default()
+        };
+        let mut statistics = forward_into(&problem, &request, out)?;
+        if let Some(tokens) = self.tokens.filter(|tokens| padding_looks(tokens, sizes, &statistics)) {
+            statistics.received = Some(self.received_from(tokens, sizes)?);
+        }
+        let stopped = self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        Ok((!stopped).then(|| Seen { sizes, statistics, keys: seen(&problem) }))
+    }
+
+    fn problem<'p>(&self, v: View<'p, T>, options: &Options<'p, T>) -> Result<Problem<'p, T>, AttentionError>
+    where
+        'a: 'p,
+    {
+        let problem = Problem::new(self.q, self.k, v, *options)?;
+        Ok(self.team.map_or(problem, |team| problem.on(team)))
+    }
+
+    /// What each key receives from the queries that are tokens, `B × H × M`.
+    fn received_from(&self, tokens: &[bool], sizes: Sizes) -> Result<Vec<f64>, LessonError> {
+        let Sizes { b, h, n, e, .. } = sizes;
+        let rows = View::new(tokens, &[b, 1, n, 1])?;
+        let hidden: Vec<T>;
+        let both: Vec<bool>;
+        let mut options = self.options;
+        match (self.options.mask, self.options.bias) {
+            (None, _) => options.mask = Some(rows),
+            // A mask of keys alone becomes a bias of keys alone: together they would be an N × M mask.
+            (Some(mask), None) if mask.with_leading_axes(4).dims()[2] == 1 => {
+                let bias = |keeps| T::from_f64(if keeps { 0.0 } else { f64::NEG_INFINITY });
+                hidden = mask.iter().map(bias).collect();
+                (options.mask, options.bias) = (Some(rows), Some(View::new(&hidden, mask.dims())?));
+            }
+            (Some(mask), _) => {
+                let mask = mask.with_leading_axes(4);
+                let dims = [b, mask.dims()[1], n, mask.dims()[3]];
+                let (mask, rows) = (mask.broadcast_to(&dims)?, rows.broadcast_to(&dims)?);
+                both = mask.iter().zip(rows.iter()).map(|(kept, token)| kept && token).collect();
+                options.mask = Some(View::new(&both, &dims)?);
+            }
+        }
+        let narrow = self.v.narrowed(self.v.rank().saturating_sub(1), 0..e.min(1)).unwrap_or(self.v);
+        let problem = self.problem(narrow, &options)?;
+        let mut unused = vec![T::default(); b * h * n * problem.sizes().e];
+        let request = Request { received: true, ..Request::default() };
+        let statistics = forward_into(&problem, &request, &mut unused)?;
+        Ok(statistics.received.unwrap_or_default())
+    }
+}
+
+/// Whether any query that is padding sees a key.
+fn padding_looks(tokens: &[bool], Sizes { h, n, .. }: Sizes, statistics: &Statistics) -> bool {
+    let largest = statistics.largest.as_deref().unwrap_or_default();
+    let is_padding = |row: usize| !tokens[row / (h * n) * n + row % n];
+    largest.iter().enumerate().any(|(row, peak)| peak.weight != 0.0 && is_padding(row))
+}
