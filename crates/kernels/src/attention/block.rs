@@ -228,18 +228,20 @@ impl<T: Storage> Work<'_, '_, T> {
                 to: Panels { data: &mut self.scores[first * self.stride + offset..], stride: self.stride },
             }
             .run(isa, panels);
-        }
-        for (panel, reach) in self.reach.iter().enumerate() {
-            let adjust = Adjust {
-                block: &self.block,
-                tile,
-                row: panel * lanes,
-                keys: reach.some.within(&tile),
-                common: reach.all.within(&tile),
-                scores: &mut self.scores[panel * self.stride + offset..][..TILE_KEYS * lanes],
-                lines: self.lines,
-            };
-            adjust.run(isa);
+            // While they lie in the first cache.
+            for panel in first..first + panels {
+                let reach = self.reach[panel];
+                let adjust = Adjust {
+                    block: &self.block,
+                    tile,
+                    row: panel * lanes,
+                    keys: reach.some.within(&tile),
+                    common: reach.all.within(&tile),
+                    scores: &mut self.scores[panel * self.stride + offset..][..TILE_KEYS * lanes],
+                    lines: self.lines,
+                };
+                adjust.run(isa);
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! Qᵀ of the block, packed:  qt (panels, D, LANES)                     a panel is LANES query rows
 //! for each tile of keys that some row of the block sees:
 //!     s (panels, keys, LANES) = qt · Kᵀ                               product.rs
-//!     soft cap, bias, ALiBi, masks                                    adjust.rs
+//!     soft cap, bias, ALiBi, masks                                    adjust.rs, dense.rs
 //!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa     block.rs, sweep.rs
 //!     o (rows, E) = o·2^(m − m') + a·V                                product.rs
 //! o / l
@@ -28,6 +28,7 @@ mod backward;
 mod block;
 mod buffer;
 mod careful;
+mod dense;
 mod dropout;
 mod exp;
 mod pair;

@@ -89,11 +89,18 @@ pub(super) fn copy_strips<A: Real, S: Float<A>>(isa: S, rows: Rows<'_, A>, count
 #[inline(always)]
 pub(super) fn all_finite<A: Real, S: Float<A>>(isa: S, rows: Rows<'_, A>, count: usize) -> bool {
     let zero = isa.splat(A::ZERO);
-    let mut sum = zero;
+    // Four sums, so that none waits for the one before it.
+    let mut four = [zero; 4];
     for row in 0..count {
-        for x in rows.row(row).chunks_exact(S::LANES) {
-            sum = isa.mul_add(isa.load(x), zero, sum);
+        let mut fours = rows.row(row).chunks_exact(4 * S::LANES);
+        for x in &mut fours {
+            for i in 0..4 {
+                four[i] = isa.mul_add(isa.load(&x[i * S::LANES..]), zero, four[i]);
+            }
+        }
+        for x in fours.remainder().chunks_exact(S::LANES) {
+            four[0] = isa.mul_add(isa.load(x), zero, four[0]);
         }
     }
-    isa.sum(sum) == A::ZERO
+    isa.sum(isa.add(isa.add(four[0], four[1]), isa.add(four[2], four[3]))) == A::ZERO
 }
