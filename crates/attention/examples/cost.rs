@@ -98,28 +98,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     for line in lines.iter().filter(|line| line.name.contains(&word)) {
-        let (ours, base) = beside(line, &plain, Duration::from_secs_f64(seconds))?;
-        println!(
-            "{:32} {:8.2} ms, plain {:8.2}: {:+6.1} %",
-            line.name,
-            ours,
-            base,
-            100.0 * (ours / base - 1.0)
-        );
+        let [ours, base, middle] = beside(line, &plain, Duration::from_secs_f64(seconds))?;
+        let [best, middle] = [ours / base, middle].map(|ratio| 100.0 * (ratio - 1.0));
+        println!("{:32} {ours:8.2} ms, plain {base:8.2}: {best:+6.1} %, median {middle:+6.1} %", line.name);
     }
     Ok(())
 }
 
-/// The best of each in milliseconds.
-fn beside(line: &Line<'_>, plain: &Line<'_>, budget: Duration) -> Result<(f64, f64), AttentionError> {
+/// The best of each in milliseconds, and the median of the ratios of two runs that followed each other.
+fn beside(line: &Line<'_>, plain: &Line<'_>, budget: Duration) -> Result<[f64; 3], AttentionError> {
     let start = Instant::now();
-    let (mut ours, mut base) = (f64::INFINITY, f64::INFINITY);
+    let (mut ours, mut base, mut ratios) = (f64::INFINITY, f64::INFINITY, Vec::new());
     let mut out = Vec::new();
     while start.elapsed() < budget {
-        base = base.min(once(plain, &mut out)?);
-        ours = ours.min(once(line, &mut out)?);
+        let (without, with) = (once(plain, &mut out)?, once(line, &mut out)?);
+        (base, ours) = (base.min(without), ours.min(with));
+        ratios.push(with / without);
     }
-    Ok((ours, base))
+    ratios.sort_by(f64::total_cmp);
+    Ok([ours, base, ratios[ratios.len() / 2]])
 }
 
 fn once(line: &Line<'_>, out: &mut Vec<f32>) -> Result<f64, AttentionError> {
