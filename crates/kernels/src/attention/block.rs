@@ -494,7 +494,10 @@ impl Denominator {
         if sum == 0.0 {
             return Denominator { inverse: 0.0, lse: f64::NEG_INFINITY, sink_share: 1.0 };
         }
-        let sink = sink.map_or(f64::NEG_INFINITY, |sink| sink * LOG2_E);
+        let Some(sink) = sink else {
+            return Denominator { inverse: sum.recip(), lse: (max + sum.log2()) * LN_2, sink_share: 0.0 };
+        };
+        let sink = sink * LOG2_E;
         let top = if sink > max { sink } else { max };
         let total = sum * (max - top).exp2() + (sink - top).exp2();
         Denominator {
