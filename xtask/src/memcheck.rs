@@ -10,14 +10,18 @@ use std::process::Command;
 /// What runs instead of each test binary.
 const RUNNER: &str = "target.'cfg(unix)'.runner = ['valgrind', '--quiet', '--error-exitcode=3']";
 
-/// Tests of the attention crate that reach every register tile, packing and odd stride in a minute or two each.
+/// Tests of the kernels: all but those of tall products, which take many minutes.
+const KERNELS: [&str; 3] = ["attention::", "simd::", "view::"];
+
+/// Tests of the attention crate that reach packing, odd strides and the ends of tiles, in about two minutes together.
 const ATTENTION: [&str; 3] =
     ["forward::tests::special", "forward::tests::properties", "forward::tests::threads"];
 
 pub(crate) fn test() -> Result<()> {
     run(Command::new("valgrind").arg("--version")).context("these tests run under Valgrind")?;
     // On every instruction set there is: the tests go through them all.
-    cargo(&["--config", RUNNER, "test", "--quiet", "-p", "spanwise-kernels", "--lib"])?;
+    let kernels = ["--config", RUNNER, "test", "--quiet", "-p", "spanwise-kernels", "--lib", "--"];
+    cargo(&[&kernels[..], &KERNELS].concat())?;
     let attention = ["--config", RUNNER, "test", "--quiet", "-p", "spanwise-attention", "--lib", "--"];
     cargo(&[&attention[..], &ATTENTION].concat())
 }
