@@ -1,15 +1,22 @@
 """Spanwise's attention beside torch's `scaled_dot_product_attention`, interleaved, two threads.
 
     python bench/attention.py [--dtype f32,bf16,…] [--case N]
+    python bench/attention.py --grid [--sample K] [--worst K]     # many small shapes, in f32 and bf16 unless told
 
 Each case runs both in turn until neither gets faster, and prints best and median of each, the ratio (torch's time over
 Spanwise's: above 1 Spanwise is faster) and the share of the machine's FMA peak measured in the same run. Causal cases count
 useful work only. Arrays travel as .npy files in /dev/shm. Build first: cargo build --release -p spanwise-bench-attention
+
+The grid is B {1,2} × H {1,3,8} × N, M {1,7,32,128,500,2048} × D {8,40,64,80,128,256}. Where the Python package is installed the grid
+calls it, on torch's tensors, as its users do; otherwise the program. It prints the shapes with the lowest ratios, and how many of each
+size of call lie below the bar.
 """
 
 import argparse
+import itertools
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import tempfile
@@ -21,6 +28,9 @@ import torch.nn.functional as F
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16}
+
+# The lowest ratio the grid may have.
+BAR = 0.95
 
 # (B, H, N, M, D), what is asked
 CASES = [
@@ -148,20 +158,77 @@ def measure(spanwise, shape, asked, name, seconds):
     return ours, theirs, error
 
 
+def grid_shapes(sample):
+    lengths, widths = (1, 7, 32, 128, 500, 2048), (8, 40, 64, 80, 128, 256)
+    shapes = list(itertools.product((1, 2), (1, 3, 8), lengths, lengths, widths))
+    return random.Random(1).sample(shapes, min(sample, len(shapes)))
+
+
+def side_by_side(ours, theirs, seconds):
+    """Seconds of each, called in turn: the best of many."""
+    best, rounds, end = [float("inf")] * 2, 0, time.perf_counter() + seconds
+    ours(), theirs()
+    while rounds < 5 or time.perf_counter() < end:
+        for i, call in enumerate((ours, theirs)):
+            t = time.perf_counter()
+            told = call()
+            best[i] = min(best[i], told if isinstance(told, float) else time.perf_counter() - t)
+        rounds += 1
+    return best
+
+
+def grid(folder, names, asked_for):
+    try:
+        from spanwise import attention
+    except ImportError:
+        attention = None
+    print("the Python package" if attention else "the program", "beside torch", torch.__version__, flush=True)
+    program = None if attention else Spanwise(folder)
+    found = []
+    for shape, name in itertools.product(grid_shapes(asked_for.sample), names):
+        b, h, n, m, d = shape
+        torch.manual_seed(1)
+        q, k, v = (torch.randn(b, h, rows, d).to(DTYPES[name]) for rows in (n, m, m))
+        if not attention:
+            program.load((q, k, v), [])
+        ours = (lambda: attention(q, k, v)) if attention else program.run
+        with torch.no_grad():
+            found.append((*side_by_side(ours, torch_call(q, k, v, "", None, None), asked_for.seconds), shape, name))
+    found.sort(key=lambda one: one[1] / one[0])
+    for ours, theirs, shape, name in found[: asked_for.worst]:
+        text = ",".join(map(str, shape))
+        print(f"{text:20} {name:4} {ours * 1e6:9.1f} µs ({theirs * 1e6:9.1f})  ratio {theirs / ours:5.2f}")
+    for low, high in itertools.pairwise((0, 2e-5, 1e-4, 1e-3, float("inf"))):
+        ratios = [theirs / ours for ours, theirs, *_ in found if low <= theirs < high]
+        if ratios:
+            below = sum(ratio < BAR for ratio in ratios)
+            print(
+                f"torch takes {low * 1e6:.0f} to {high * 1e6:.0f} µs: {len(ratios)} cases, {below} below {BAR}, "
+                f"lowest {min(ratios):.2f}, median {statistics.median(ratios):.2f}"
+            )
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--dtype", default="f32,bf16,f16,f64")
+    options.add_argument("--dtype", help="f32,bf16,f16,f64 unless told")
     options.add_argument("--case", type=int, help="one line of the table")
-    options.add_argument("--seconds", type=float, default=3.0, help="per case and type")
+    options.add_argument("--seconds", type=float, help="per case and type: 3, in the grid 0.1")
+    options.add_argument("--grid", action="store_true", help="many shapes instead of the table")
+    options.add_argument("--sample", type=int, default=1296, help="so many shapes of the grid, the same ones each time")
+    options.add_argument("--worst", type=int, default=30, help="so many lines of the grid")
     asked_for = options.parse_args()
+    asked_for.seconds = asked_for.seconds or (0.1 if asked_for.grid else 3.0)
+    names = (asked_for.dtype or ("f32,bf16" if asked_for.grid else "f32,bf16,f16,f64")).split(",")
     torch.set_num_threads(2)
     cases = CASES if asked_for.case is None else [CASES[asked_for.case]]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        if asked_for.grid:
+            return grid(folder, names, asked_for)
         spanwise = Spanwise(folder)
         peaks = {name: float(spanwise.ask(f"peak {name}")) for name in ("f32", "f64")}
         print(f"torch {torch.__version__}, FMA peak f32 {peaks['f32']:.0f}, f64 {peaks['f64']:.0f} GFLOP/s", flush=True)
         for shape, asked in cases:
-            for name in asked_for.dtype.split(","):
+            for name in names:
                 ours, theirs, error = measure(spanwise, shape, asked, name, asked_for.seconds)
                 rate = useful(shape, asked) / min(ours) / 1e9
                 peak = peaks["f64" if name == "f64" else "f32"]

@@ -2,6 +2,7 @@
 
 mod browser;
 mod environment;
+mod memcheck;
 mod python;
 
 use anyhow::{Context, Result, bail};
@@ -19,6 +20,8 @@ Tasks:
   python  the Python package alone
   torch   the Python package beside PyTorch, which is installed for it
   browser the page in a browser alone; Chromium is installed where there is none
+  memcheck
+          the kernels' and some of attention's tests under Valgrind, which has to be installed; some minutes
   lint    formatting, clippy without warnings, documentation without warnings";
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         Some("python") => python::test(),
         Some("torch") => python::torch(),
         Some("browser") => browser::test(),
+        Some("memcheck") => memcheck::test(),
         Some("lint") => lint(),
         Some("help" | "--help" | "-h") | None => {
             println!("{HELP}");

@@ -101,12 +101,16 @@ pub(super) fn merge(sizes: &Sizes, received: bool, map: Option<MapSize>, partial
         }
     }
     if let Some(size) = map {
-        for (at, mean) in summed.mean.iter_mut().enumerate() {
-            let (r, c) = (at / size.cols % size.rows, at % size.cols);
-            let queries = (r + 1) * sizes.n / size.rows - r * sizes.n / size.rows;
-            let keys = (c + 1) * sizes.m / size.cols - c * sizes.m / size.cols;
-            // A cell is empty only where there is no query or no key at all.
-            *mean /= ((queries * keys) as f64).max(1.0);
+        let keys: Vec<f64> = (0..size.cols)
+            .map(|c| ((c + 1) * sizes.m / size.cols - c * sizes.m / size.cols) as f64)
+            .collect();
+        for (row, cells) in summed.mean.chunks_exact_mut(size.cols).enumerate() {
+            let r = row % size.rows;
+            let queries = ((r + 1) * sizes.n / size.rows - r * sizes.n / size.rows) as f64;
+            for c in 0..size.cols {
+                // A cell is empty only where there is no query or no key at all.
+                cells[c] /= (queries * keys[c]).max(1.0);
+            }
         }
     }
     summed

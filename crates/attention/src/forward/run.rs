@@ -15,6 +15,8 @@ use spanwise_kernels::simd::{Isa, Real};
 
 /// Below so many products of scores and values the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
+/// What a row costs besides, in keys and in columns.
+const ROW_COST: usize = 8;
 
 /// One item with its own pieces of what is computed.
 struct Task<'o, T> {
@@ -65,7 +67,7 @@ pub(super) fn run<T: Storage>(
     let mut row_sum_error = vec![0.0; sized(request.row_sum_error)];
     let (mut top_weights, mut top_keys) = (vec![0.0; rows * k], vec![None; rows * k]);
 
-    let shared = rows.saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
+    let shared = rows.saturating_mul(m + ROW_COST).saturating_mul(d + e + ROW_COST) >= WORTH_SHARING;
     if decode::suits(&problem.sizes) && !request.needs_weights() {
         decode::run(isa, problem, out, &mut lse, shared);
         told(rows);
@@ -126,6 +128,10 @@ fn no_peaks(rows: usize) -> Vec<Peak> {
 impl<T: Storage> Job<'_, '_, T> {
     /// About how much work an item is.
     fn weight(&self, item: &Item) -> usize {
+        let seen = &self.problem.visibility;
+        if seen.left.is_none() && seen.right.is_none() {
+            return item.rows().len() * span(self.problem, item.batch, 0).len();
+        }
         item.rows().map(|row| span(self.problem, item.batch, row % self.problem.sizes.n).len()).sum()
     }
 

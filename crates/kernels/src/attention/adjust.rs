@@ -1,7 +1,9 @@
-//! From products to scores: soft cap, bias, `ALiBi`, masks. One small sweep for each that is asked for.
+//! From products to scores: soft cap, bias, `ALiBi`, masks. One small sweep for each that is asked for, bias and
+//! masks in `dense.rs`.
 //!
 //! All of it happens to one panel of one tile: `s (keys, LANES)`, where the lanes are query rows.
 
+use super::dense::Dense;
 use super::exp::tanh;
 use super::part::{Block, Tile};
 use super::storage::Storage;
@@ -33,7 +35,15 @@ impl<T: Storage> Adjust<'_, '_, T> {
             self.cap(isa, cap);
         }
         if self.tile.dense {
-            self.add(isa);
+            let keys = self.keys.start * S::LANES..self.keys.end * S::LANES;
+            Dense {
+                block: self.block,
+                row: self.row,
+                first: self.tile.start + self.keys.start,
+                scores: &mut self.scores[keys],
+                lines: self.lines,
+            }
+            .run(isa);
         }
         if self.block.parts.iter().any(|part| part.alibi.is_some()) {
             self.alibi(isa);
@@ -50,32 +60,6 @@ impl<T: Storage> Adjust<'_, '_, T> {
         for s in self.scores[self.keys.start * S::LANES..self.keys.end * S::LANES].chunks_exact_mut(S::LANES)
         {
             isa.store(isa.mul(factor, tanh(isa, isa.load(s))), s);
-        }
-    }
-
-    /// Bias, mask and pattern: line by line as they lie, then transposed into lanes.
-    #[inline(always)]
-    fn add<S: Float<T::Real>>(&mut self, isa: S) {
-        let (lanes, count) = (S::LANES, self.keys.len());
-        let stride = count.next_multiple_of(lanes);
-        for lane in 0..lanes {
-            let line = &mut self.lines[lane * stride..][..count];
-            self.block.additive(self.row + lane, self.tile.start + self.keys.start, line);
-        }
-        let (hidden, lowest) = (isa.splat(T::Real::NEG_INFINITY), isa.splat(T::Real::LOWEST));
-        for k in (0..count).step_by(lanes) {
-            let mut square = isa.square(hidden);
-            for lane in 0..lanes {
-                square.as_mut()[lane] = isa.load(&self.lines[lane * stride + k..]);
-            }
-            let square = isa.transpose(square);
-            for key in 0..lanes.min(count - k) {
-                // Where −∞ is added the product does not matter: NaN − ∞ would be NaN.
-                let (x, s) =
-                    (square.as_ref()[key], &mut self.scores[(self.keys.start + k + key) * lanes..][..lanes]);
-                let sum = isa.add(isa.load(s), x);
-                isa.store(isa.where_greater(lowest, x, hidden, sum), s);
-            }
         }
     }
 
@@ -122,7 +106,9 @@ impl<T: Storage> Adjust<'_, '_, T> {
             for key in keys {
                 let s = &mut self.scores[key * S::LANES..][..S::LANES];
                 let key = isa.splat(T::Real::from_f64(key as f64));
-                let before_end = isa.where_greater(ends, key, isa.load(s), hidden);
+                // Without the 0 the compiler makes it a masked store, for which some processors take twenty steps.
+                let score = isa.add(isa.load(s), isa.splat(T::Real::ZERO));
+                let before_end = isa.where_greater(ends, key, score, hidden);
                 isa.store(isa.where_greater(starts, key, hidden, before_end), s);
             }
         }

@@ -6,8 +6,9 @@ use super::buffer::Buffer;
 use super::dropout;
 use super::exp::exp2;
 use super::part::{Block, Span, Tile};
+use super::pools::{Pools, pools};
 use super::product::{Panels, Scores, Steps, Values, rows_at_once};
-use super::statistics::{Wanted, Weights};
+use super::statistics::{Panel, Received, Wanted};
 use super::storage::{Rows, Storage, widen_row};
 use super::sweep::{all_finite, copy_strips, exponentials, maximum};
 use crate::Element;
@@ -32,6 +33,7 @@ pub struct Scratch<A> {
     dropped: Buffer<A>,
     out: Buffer<A>,
     rows: Buffer<A>,
+    pools: Buffer<A>,
 }
 
 impl<A: Real> Scratch<A> {
@@ -46,6 +48,7 @@ impl<A: Real> Scratch<A> {
             dropped: Buffer::new(),
             out: Buffer::new(),
             rows: Buffer::new(),
+            pools: Buffer::new(),
         }
     }
 }
@@ -99,11 +102,15 @@ struct Work<'a, 'b, T: Storage> {
     dropped: &'a mut [T::Real],
     /// `(panels·LANES, width)`.
     out: &'a mut [T::Real],
-    /// Each `(panels·LANES,)`: the maximum so far, the sum so far, `Σ a·log₂ a`, and what `out` is multiplied by.
+    /// Each `(panels·LANES,)`: the maximum so far and in the end the inverse of the denominator, the
+    /// maximum with the scores that are not weights yet, the sum so far, `Σ a·log₂ a`, and what `out` is multiplied by.
     max: &'a mut [T::Real],
+    next: &'a mut [T::Real],
     sum: &'a mut [T::Real],
     moment: &'a mut [T::Real],
     alpha: &'a mut [T::Real],
+    /// `(rows,)`: the share of each denominator that the sink takes.
+    shares: Vec<f64>,
 }
 
 impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
@@ -111,7 +118,7 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) {
-        let Forward { block, scratch, out, lse, wanted } = self;
+        let Forward { block, scratch, out, lse, mut wanted } = self;
         let (rows, depth, value_width) = (block.spans.len(), block.keys.width(), block.values.width());
         if rows == 0 {
             return;
@@ -127,10 +134,12 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
         pack_queries(isa, &block, lines, queries);
         let out_rows = scratch.out.reserve(padded * width);
         out_rows.fill(T::Real::ZERO);
-        let (max, rest) = scratch.rows.reserve(padded * 4).split_at_mut(padded);
+        let (max, rest) = scratch.rows.reserve(padded * 5).split_at_mut(padded);
+        let (next, rest) = rest.split_at_mut(padded);
         let (sum, rest) = rest.split_at_mut(padded);
         let (moment, alpha) = rest.split_at_mut(padded);
         max.fill(T::Real::NEG_INFINITY);
+        next.fill(T::Real::NEG_INFINITY);
         sum.fill(T::Real::ZERO);
         moment.fill(T::Real::ZERO);
 
@@ -146,23 +155,39 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
             dropped: scratch.dropped.reserve(if drops { panels * SLOT_KEYS * S::LANES } else { 0 }),
             out: out_rows,
             max,
+            next,
             sum,
             moment,
             alpha,
+            shares: vec![0.0; rows],
             block,
         };
+        let runs = wanted.as_ref().map(|wanted| pools(block.tiles, wanted.cells(block.keys.rows())));
+        let pooled = scratch.pools.reserve(2 * S::LANES * runs.as_ref().map_or(0, Vec::len));
+        let (sums, maxima) = pooled.split_at_mut(pooled.len() / 2);
+        let mut pools = runs.as_ref().map(|pools| Pools { pools, sums, maxima });
         for segment in block.tiles.chunks(slots) {
             for (slot, tile) in segment.iter().enumerate() {
                 work.score(isa, slot, *tile);
             }
             for panel in 0..panels {
-                work.softmax(isa, panel, segment, wanted.is_some());
+                work.softmax(isa, panel, segment, pools.as_mut());
+                if let (Some(wanted), Some(pools)) = (&mut wanted, &pools) {
+                    work.statistics(isa, panel, lse, wanted, pools);
+                }
             }
+            let mut received = wanted.as_mut().and_then(|wanted| Received::new(&block, work.max, wanted));
             for (slot, tile) in segment.iter().enumerate() {
+                if let Some(received) = &mut received {
+                    received.add(isa, *tile, &work.scores[slot * SLOT_KEYS * S::LANES..], stride);
+                }
                 work.weigh(isa, slot, *tile);
             }
         }
-        work.finish(isa, out, lse, wanted);
+        if wanted.is_none() || block.tiles.is_empty() {
+            work.divide(0..padded, lse);
+        }
+        work.finish(out);
     }
 }
 
@@ -207,7 +232,7 @@ pub(super) fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reac
 }
 
 impl<T: Storage> Work<'_, '_, T> {
-    /// The scores of one tile, into `slot`.
+    /// The scores of one tile, into `slot`, and the maximum with them.
     #[inline(always)]
     fn score<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
         let (lanes, depth) = (S::LANES, self.block.keys.width());
@@ -228,24 +253,37 @@ impl<T: Storage> Work<'_, '_, T> {
                 to: Panels { data: &mut self.scores[first * self.stride + offset..], stride: self.stride },
             }
             .run(isa, panels);
-        }
-        for (panel, reach) in self.reach.iter().enumerate() {
-            let adjust = Adjust {
-                block: &self.block,
-                tile,
-                row: panel * lanes,
-                keys: reach.some.within(&tile),
-                common: reach.all.within(&tile),
-                scores: &mut self.scores[panel * self.stride + offset..][..TILE_KEYS * lanes],
-                lines: self.lines,
-            };
-            adjust.run(isa);
+            // While they lie in the first cache.
+            for panel in first..first + panels {
+                let reach = self.reach[panel];
+                let adjust = Adjust {
+                    block: &self.block,
+                    tile,
+                    row: panel * lanes,
+                    keys: reach.some.within(&tile),
+                    common: reach.all.within(&tile),
+                    scores: &mut self.scores[panel * self.stride + offset..][..TILE_KEYS * lanes],
+                    lines: self.lines,
+                };
+                adjust.run(isa);
+                let (rows, seen) = (panel * lanes..(panel + 1) * lanes, reach.some.within(&tile));
+                let from = panel * self.stride + offset;
+                let scores = &self.scores[from + seen.start * lanes..from + seen.end * lanes];
+                let max = maximum(isa, isa.load(&self.next[rows.clone()]), scores);
+                isa.store(max, &mut self.next[rows]);
+            }
         }
     }
 
     /// Scores of one panel to weights, with the maximum and the sum brought up to date.
     #[inline(always)]
-    fn softmax<S: Float<T::Real>>(&mut self, isa: S, panel: usize, tiles: &[Tile], whole: bool) {
+    fn softmax<S: Float<T::Real>>(
+        &mut self,
+        isa: S,
+        panel: usize,
+        tiles: &[Tile],
+        pools: Option<&mut Pools<'_, T::Real>>,
+    ) {
         let lanes = S::LANES;
         let rows = panel * lanes..(panel + 1) * lanes;
         let reach = self.reach[panel].some;
@@ -254,28 +292,29 @@ impl<T: Storage> Work<'_, '_, T> {
             first + keys.start * lanes..first + keys.end * lanes
         };
         let old = isa.load(&self.max[rows.clone()]);
-        let mut max = old;
-        for (i, tile) in tiles.iter().enumerate() {
-            max = maximum(isa, max, &self.scores[slot(i, reach.within(tile))]);
-        }
+        let max = isa.load(&self.next[rows.clone()]);
         // Where nothing has been seen yet the maximum is −∞, and −∞ − −∞ would be NaN.
         let nothing = isa.splat(T::Real::NEG_INFINITY);
         let base = isa.where_greater(max, nothing, max, isa.splat(T::Real::ZERO));
         let alpha = exp2(isa, isa.sub(old, base));
         let mut sum = isa.mul(isa.load(&self.sum[rows.clone()]), alpha);
         let mut moment = isa.splat(T::Real::ZERO);
-        for (i, tile) in tiles.iter().enumerate() {
-            let seen = reach.within(tile);
-            let (all, seen) = (slot(i, 0..tile.end - tile.start), slot(i, seen));
-            if whole {
+        if let Some(pools) = pools {
+            for (i, tile) in tiles.iter().enumerate() {
                 // Sweeps over whole tiles find zeros where the panel sees nothing.
+                let (all, seen) = (slot(i, 0..tile.end - tile.start), slot(i, reach.within(tile)));
                 self.scores[all.start..seen.start.clamp(all.start, all.end)].fill(T::Real::ZERO);
                 self.scores[seen.end.clamp(all.start, all.end)..all.end].fill(T::Real::ZERO);
-                let (s, m) = exponentials::<_, S, true>(isa, base, &mut self.scores[seen]);
-                sum = isa.add(sum, s);
-                moment = isa.add(moment, m);
-            } else {
-                sum = isa.add(sum, exponentials::<_, S, false>(isa, base, &mut self.scores[seen]).0);
+            }
+            let scores = &mut self.scores[panel * self.stride..][..self.stride];
+            let seen = |slot: usize| reach.within(&tiles[slot]);
+            let found = pools.exponentials(isa, base, scores, SLOT_KEYS * lanes, seen);
+            sum = isa.add(sum, found.sum);
+            moment = found.moment;
+        } else {
+            for (i, tile) in tiles.iter().enumerate() {
+                let seen = slot(i, reach.within(tile));
+                sum = isa.add(sum, exponentials::<_, S, 4, false>(isa, base, &mut self.scores[seen]).sum);
             }
         }
         isa.store(max, &mut self.max[rows.clone()]);
@@ -382,21 +421,49 @@ impl<T: Storage> Work<'_, '_, T> {
         }
     }
 
-    /// Divides by the denominators, and takes the statistics.
-    #[inline(always)]
-    fn finish<S: Float<T::Real>>(self, isa: S, out: &mut [T], lse: &mut [f64], wanted: Option<Wanted<'_>>) {
-        let value_width = self.block.values.width();
-        // What weights are multiplied by, in place of the maximum, and each row's share that the sink took.
-        let (inverse, mut shares) = (self.max, Vec::with_capacity(self.block.spans.len()));
-        for row in 0..inverse.len() {
-            let (max, sum) = (inverse[row].to_f64(), self.sum[row].to_f64());
+    /// What weights of `rows` are multiplied by, in place of their maxima; and the logarithms of their denominators.
+    fn divide(&mut self, rows: Range<usize>, lse: &mut [f64]) {
+        for row in rows {
+            let (max, sum) = (self.max[row].to_f64(), self.sum[row].to_f64());
             let denominator = Denominator::new(max, sum, self.block.query(row).0.sink);
-            inverse[row] = T::Real::from_f64(denominator.inverse);
-            if row < lse.len() {
-                lse[row] = denominator.lse;
-                shares.push(denominator.sink_share);
+            self.max[row] = T::Real::from_f64(denominator.inverse);
+            if let Some(lse) = lse.get_mut(row) {
+                *lse = denominator.lse;
+                self.shares[row] = denominator.sink_share;
             }
         }
+    }
+
+    /// All that is wanted of one panel's weights, which are divided first; but what keys receive.
+    #[inline(always)]
+    fn statistics<S: Float<T::Real>>(
+        &mut self,
+        isa: S,
+        panel: usize,
+        lse: &mut [f64],
+        wanted: &mut Wanted<'_>,
+        pools: &Pools<'_, T::Real>,
+    ) {
+        let rows = panel * S::LANES..(panel + 1) * S::LANES;
+        self.divide(rows.clone(), lse);
+        Panel {
+            block: &self.block,
+            row: rows.start,
+            scores: &mut self.scores[panel * self.stride..][..self.stride],
+            slot: SLOT_KEYS * S::LANES,
+            pools,
+            inverse: &self.max[rows.clone()],
+            sum: &self.sum[rows.clone()],
+            moment: &self.moment[rows],
+            sink_share: &self.shares,
+        }
+        .take(isa, wanted);
+    }
+
+    /// Multiplies by the inverses of the denominators.
+    #[inline(always)]
+    fn finish(self, out: &mut [T]) {
+        let (value_width, inverse) = (self.block.values.width(), self.max);
         let kept = dropout::factor(&self.block);
         for (row, to) in out.chunks_exact_mut(value_width.max(1)).enumerate() {
             let from = &mut self.out[row * self.width..][..value_width];
@@ -407,19 +474,6 @@ impl<T: Storage> Work<'_, '_, T> {
                 *o = *o * (inverse[row] * kept);
             }
             T::narrow(from, to);
-        }
-        if let Some(wanted) = wanted {
-            let weights = Weights {
-                block: &self.block,
-                scores: self.scores,
-                stride: self.stride,
-                slot: SLOT_KEYS * S::LANES,
-                inverse,
-                sum: self.sum,
-                moment: self.moment,
-                sink_share: &shares,
-            };
-            weights.sweep(isa, wanted);
         }
     }
 }
@@ -440,7 +494,10 @@ impl Denominator {
         if sum == 0.0 {
             return Denominator { inverse: 0.0, lse: f64::NEG_INFINITY, sink_share: 1.0 };
         }
-        let sink = sink.map_or(f64::NEG_INFINITY, |sink| sink * LOG2_E);
+        let Some(sink) = sink else {
+            return Denominator { inverse: sum.recip(), lse: (max + sum.log2()) * LN_2, sink_share: 0.0 };
+        };
+        let sink = sink * LOG2_E;
         let top = if sink > max { sink } else { max };
         let total = sum * (max - top).exp2() + (sink - top).exp2();
         Denominator {

@@ -2,33 +2,31 @@
 
 use crate::simd::Real;
 
-/// 64 bytes.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
 /// Numbers that begin at a cache line. Grows, never shrinks.
 pub(super) struct Buffer<A> {
-    lines: Vec<Line>,
+    /// Eight bytes each, and seven more than needed: the first line may begin anywhere in eight of them.
+    words: Vec<u64>,
     numbers: std::marker::PhantomData<A>,
 }
 
 impl<A: Real> Buffer<A> {
     pub(super) const fn new() -> Self {
-        Buffer { lines: Vec::new(), numbers: std::marker::PhantomData }
+        Buffer { words: Vec::new(), numbers: std::marker::PhantomData }
     }
 
     /// Room for at least `len` numbers, whatever they are.
     #[inline]
     pub(super) fn reserve(&mut self, len: usize) -> &mut [A] {
-        let lines = (len * size_of::<A>()).div_ceil(64);
-        if self.lines.len() < lines {
-            self.lines = Vec::new();
-            self.lines = vec![Line([0; 64]); lines];
+        let words = (len * size_of::<A>()).div_ceil(8) + 7;
+        if self.words.len() < words {
+            self.words = Vec::new();
+            // Zeros of integers come from the system as they are: what a small problem does not touch costs nothing.
+            self.words = vec![0; words];
         }
-        // SAFETY: the lines are initialised bytes, aligned for every number; f32 and f64, the only reals, may be any
-        // bytes; `len` numbers fit into `lines` lines.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<A>(), len) }
+        let skipped = (self.words.as_ptr() as usize).wrapping_neg() % 64 / 8;
+        // SAFETY: the words are initialised bytes, from the skipped ones on aligned for every number; f32 and f64, the
+        // only reals, may be any bytes; `len` numbers fit into the words behind at most seven.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().add(skipped).cast::<A>(), len) }
     }
 }
 

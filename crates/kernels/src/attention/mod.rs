@@ -4,7 +4,7 @@
 //! Qᵀ of the block, packed:  qt (panels, D, LANES)                     a panel is LANES query rows
 //! for each tile of keys that some row of the block sees:
 //!     s (panels, keys, LANES) = qt · Kᵀ                               product.rs
-//!     soft cap, bias, ALiBi, masks                                    adjust.rs
+//!     soft cap, bias, ALiBi, masks                                    adjust.rs, dense.rs
 //!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa     block.rs, sweep.rs
 //!     o (rows, E) = o·2^(m − m') + a·V                                product.rs
 //! o / l
@@ -12,8 +12,8 @@
 //!
 //! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, so that the exponential is a plain power of two. Lanes
 //! are queries, so that no step of the softmax crosses lanes. Where statistics are asked for, the tiles of a block stay in
-//! memory together (`whole_rows`), the maximum is known before the first exponential, and each statistic is one more
-//! sweep over the weights while they lie in cache (statistics.rs).
+//! memory together (`whole_rows`), the maximum is known before the first exponential, and what follows of a panel's weights is
+//! taken while they lie in cache (pools.rs, statistics.rs, top.rs).
 //!
 //! A row that sees nothing has `l = 0`: its output is zeros and its log-sum-exp −∞. A hidden key has the score −∞ and weighs
 //! exactly 0; where a tile hides keys *and* its values hold something that is not finite, `0·∞` must not happen, and that
@@ -28,10 +28,12 @@ mod backward;
 mod block;
 mod buffer;
 mod careful;
+mod dense;
 mod dropout;
 mod exp;
 mod pair;
 mod part;
+mod pools;
 mod product;
 mod rowwise;
 mod statistics;
@@ -40,6 +42,7 @@ mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
+mod top;
 
 pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows};
 pub use block::{Forward, Scratch};
@@ -53,3 +56,6 @@ pub use table::{Paged, Table};
 
 /// Keys to a tile. Tiles begin at multiples of it.
 pub const TILE_KEYS: usize = 256;
+
+/// No vector has more lanes.
+const MOST_LANES: usize = 16;

@@ -75,6 +75,21 @@ pub struct Pattern<'a> {
     pub keep: View<'a, bool>,
 }
 
+impl Pattern<'_> {
+    /// Calls `hide` with each run of `keys`, counted from their first, that `query` does not see.
+    #[inline(always)]
+    pub(super) fn hide(&self, query: usize, keys: Range<usize>, mut hide: impl FnMut(Range<usize>)) {
+        let mut key = keys.start;
+        while key < keys.end {
+            let next = (key - key % self.cols + self.cols).min(keys.end);
+            if self.keep.get(&[query / self.rows, key / self.cols]) != Some(true) {
+                hide(key - keys.start..next - keys.start);
+            }
+            key = next;
+        }
+    }
+}
+
 /// `−slope·|i + offset − j|` is added to the score of query `i` and key `j`.
 #[derive(Clone, Copy, Debug)]
 pub struct Alibi {
@@ -159,17 +174,7 @@ impl<'a, T: Storage> Block<'a, T> {
             hide_where_false(mask, query, first, to);
         }
         if let Some(pattern) = &part.pattern {
-            let (row, mut key) = (query / pattern.rows, first);
-            let mut rest = to;
-            while !rest.is_empty() {
-                let count = (pattern.cols - key % pattern.cols).min(rest.len());
-                let (run, behind) = rest.split_at_mut(count);
-                if pattern.keep.get(&[row, key / pattern.cols]) != Some(true) {
-                    run.fill(T::Real::NEG_INFINITY);
-                }
-                key += count;
-                rest = behind;
-            }
+            pattern.hide(query, first..first + to.len(), |run| to[run].fill(T::Real::NEG_INFINITY));
         }
     }
 

@@ -21,49 +21,69 @@ pub(super) fn maximum<A: Real, S: Float<A>>(isa: S, max: S::Vector, scores: &[A]
     isa.max(isa.max(four[0], four[1]), isa.max(four[2], four[3]))
 }
 
-/// `a = 2^(s − base)` in place; gives `Σa` and, if asked, `Σ a·(s − base)`.
-#[inline(always)]
-pub(super) fn exponentials<A: Real, S: Float<A>, const MOMENT: bool>(
-    isa: S,
-    base: S::Vector,
-    scores: &mut [A],
-) -> (S::Vector, S::Vector) {
-    let zero = isa.splat(A::ZERO);
-    let (mut sums, mut moments) = ([zero; 4], [zero; 4]);
-    let mut fours = scores.chunks_exact_mut(4 * S::LANES);
-    for s in &mut fours {
-        for i in 0..4 {
-            let one = &mut s[i * S::LANES..][..S::LANES];
-            let (a, moment) = exponential::<A, S, MOMENT>(isa, base, moments[i], one);
-            (sums[i], moments[i]) = (isa.add(sums[i], a), moment);
-        }
-    }
-    for s in fours.into_remainder().chunks_exact_mut(S::LANES) {
-        let (a, moment) = exponential::<A, S, MOMENT>(isa, base, moments[0], s);
-        (sums[0], moments[0]) = (isa.add(sums[0], a), moment);
-    }
-    (
-        isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3])),
-        isa.add(isa.add(moments[0], moments[1]), isa.add(moments[2], moments[3])),
-    )
+/// What a run of exponentials adds up to, lane by lane.
+#[derive(Clone, Copy)]
+pub(super) struct Sums<V> {
+    /// `Σa`.
+    pub(super) sum: V,
+    /// `Σ a·(s − base)`; 0 where it is not asked for.
+    pub(super) moment: V,
+    /// The largest `a`, if there is no NaN among them; 0 where it is not asked for.
+    pub(super) max: V,
 }
 
-/// One vector of [`exponentials`]: `a`, and the moment with `a·(s − base)` added.
+/// `a = 2^(s − base)` in place; gives `Σa` and, with `STATISTICS`, the rest of [`Sums`]. `WIDE` vectors are summed side by side.
 #[inline(always)]
-fn exponential<A: Real, S: Float<A>, const MOMENT: bool>(
+pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const STATISTICS: bool>(
     isa: S,
     base: S::Vector,
-    moment: S::Vector,
     scores: &mut [A],
-) -> (S::Vector, S::Vector) {
+) -> Sums<S::Vector> {
+    let zero = isa.splat(A::ZERO);
+    let mut wide = [Sums { sum: zero, moment: zero, max: zero }; WIDE];
+    let mut groups = scores.chunks_exact_mut(WIDE * S::LANES);
+    for s in &mut groups {
+        for i in 0..WIDE {
+            let one = &mut s[i * S::LANES..][..S::LANES];
+            wide[i] = exponential::<A, S, STATISTICS>(isa, base, wide[i], one);
+        }
+    }
+    for s in groups.into_remainder().chunks_exact_mut(S::LANES) {
+        wide[0] = exponential::<A, S, STATISTICS>(isa, base, wide[0], s);
+    }
+    let mut half = WIDE / 2;
+    while half > 0 {
+        for i in 0..half {
+            let (a, b) = (wide[2 * i], wide[2 * i + 1]);
+            wide[i] = Sums {
+                sum: isa.add(a.sum, b.sum),
+                moment: isa.add(a.moment, b.moment),
+                max: isa.max(a.max, b.max),
+            };
+        }
+        half /= 2;
+    }
+    wide[0]
+}
+
+/// One vector of [`exponentials`], added to `sums`.
+#[inline(always)]
+fn exponential<A: Real, S: Float<A>, const STATISTICS: bool>(
+    isa: S,
+    base: S::Vector,
+    sums: Sums<S::Vector>,
+    scores: &mut [A],
+) -> Sums<S::Vector> {
     let x = isa.sub(isa.load(scores), base);
     let a = exp2(isa, x);
     isa.store(a, scores);
-    if MOMENT {
-        // 0·−∞ is NaN; 0 times the lowest number is 0.
-        (a, isa.mul_add(a, isa.max(isa.splat(A::LOWEST), x), moment))
+    let sum = isa.add(sums.sum, a);
+    if STATISTICS {
+        // 0·−∞ is NaN; 0 times the lowest exponent, to which the power has raised x as well, is 0.
+        let moment = isa.mul_add(a, isa.max(isa.splat(S::LOWEST_EXPONENT), x), sums.moment);
+        Sums { sum, moment, max: isa.max(sums.max, a) }
     } else {
-        (a, moment)
+        Sums { sum, ..sums }
     }
 }
 
@@ -89,11 +109,18 @@ pub(super) fn copy_strips<A: Real, S: Float<A>>(isa: S, rows: Rows<'_, A>, count
 #[inline(always)]
 pub(super) fn all_finite<A: Real, S: Float<A>>(isa: S, rows: Rows<'_, A>, count: usize) -> bool {
     let zero = isa.splat(A::ZERO);
-    let mut sum = zero;
+    // Four sums, so that none waits for the one before it.
+    let mut four = [zero; 4];
     for row in 0..count {
-        for x in rows.row(row).chunks_exact(S::LANES) {
-            sum = isa.mul_add(isa.load(x), zero, sum);
+        let mut fours = rows.row(row).chunks_exact(4 * S::LANES);
+        for x in &mut fours {
+            for i in 0..4 {
+                four[i] = isa.mul_add(isa.load(&x[i * S::LANES..]), zero, four[i]);
+            }
+        }
+        for x in fours.remainder().chunks_exact(S::LANES) {
+            four[0] = isa.mul_add(isa.load(x), zero, four[0]);
         }
     }
-    isa.sum(sum) == A::ZERO
+    isa.sum(isa.add(isa.add(four[0], four[1]), isa.add(four[2], four[3]))) == A::ZERO
 }

@@ -65,6 +65,59 @@ fn adding_a_constant_to_a_rows_scores_changes_nothing_but_the_denominator() {
 }
 
 #[test]
+fn a_bias_or_mask_may_lie_key_by_key() {
+    each(|isa, case, data| {
+        let (n, m) = (case.n, case.m);
+        let turned = |i: usize| i % m * n + i / m;
+        let bias: Vec<f64> = (0..n * m).map(|i| (i as f64 * 0.37).sin()).collect();
+        let mask: Vec<bool> = (0..n * m).map(|i| i * 7 % 5 != 0).collect();
+        let (mut by_key, mut kept_by_key) = (bias.clone(), mask.clone());
+        for i in 0..n * m {
+            (by_key[turned(i)], kept_by_key[turned(i)]) = (bias[i], mask[i]);
+        }
+        let one = Options {
+            bias: Some(View::new(&bias, &[n, m]).unwrap()),
+            mask: Some(View::new(&mask, &[n, m]).unwrap()),
+            ..Options::default()
+        };
+        let other = Options {
+            bias: Some(View::new(&by_key, &[m, n]).unwrap().transposed()),
+            mask: Some(View::new(&kept_by_key, &[m, n]).unwrap().transposed()),
+            ..Options::default()
+        };
+        let (one, other) =
+            (forward_on(isa, &data.with(&one), &LSE), forward_on(isa, &data.with(&other), &LSE));
+        assert_eq!(one, other, "{isa} {case:?}");
+    });
+}
+
+#[test]
+fn fewer_largest_weights_are_the_first_of_more() {
+    each(|isa, case, data| {
+        let top = |problem: &Problem<'_, f64>, k| {
+            let request = Request { top_k: k, ..Request::default() };
+            forward_on(isa, problem, &request).statistics.top.unwrap().peaks
+        };
+        // Equal weights too, where the first keys win.
+        let none = vec![0.0; data.q.len()];
+        let k = &data.k[..case.m * case.d];
+        let even = super::simple(&none[..case.n * case.d], k, k, case.d);
+        for problem in [data.problem(), even] {
+            let all = top(&problem, case.m);
+            for row in all.chunks(case.m) {
+                assert!(row.is_sorted_by(|a, b| (a.weight, b.key) >= (b.weight, a.key)), "{isa} {case:?}");
+                let total: f64 = row.iter().map(|peak| peak.weight).sum();
+                assert!((total - 1.0).abs() < 1e-13, "{isa} {case:?}");
+            }
+            for k in [1, 2, 8, 33, 70].into_iter().filter(|&k| k <= case.m) {
+                let first = all.chunks(case.m).flat_map(|row| row[..k].to_vec());
+                assert_eq!(top(&problem, k), first.collect::<Vec<_>>(), "{isa} {case:?}: {k}");
+            }
+        }
+    });
+}
+
+#[test]
 fn permuting_keys_together_with_values_changes_nothing() {
     let (n, m, width) = (20, 270, 8);
     let (q, k, v) = (numbers(1, n * width, 1.0), numbers(2, m * width, 1.0), numbers(3, m * width, 1.0));

@@ -5,14 +5,16 @@ use crate::simd::{Avx2, Lanes};
 use std::arch::x86_64::{
     __m256, __m256d, __m256i, _CMP_GT_OQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm_add_ps,
     _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_pd, _mm256_add_ps,
-    _mm256_blendv_pd, _mm256_blendv_ps, _mm256_castpd_si256, _mm256_castps_si256, _mm256_castps256_ps128,
-    _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmp_pd, _mm256_cmp_ps, _mm256_cvtps_epi32,
-    _mm256_div_pd, _mm256_div_ps, _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fmsub_ps, _mm256_fnmadd_ps,
-    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_pd,
-    _mm256_max_ps, _mm256_min_pd, _mm256_min_ps, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_pd,
-    _mm256_mul_ps, _mm256_permute2f128_ps, _mm256_round_pd, _mm256_round_ps, _mm256_set1_pd, _mm256_set1_ps,
-    _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_ps, _mm256_sub_ps,
-    _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    _mm256_and_si256, _mm256_blendv_pd, _mm256_blendv_ps, _mm256_castpd_si256, _mm256_castps_si256,
+    _mm256_castps256_ps128, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmp_pd, _mm256_cmp_ps,
+    _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cvtps_epi32, _mm256_div_pd, _mm256_div_ps,
+    _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fmsub_ps, _mm256_fnmadd_ps, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_pd, _mm256_max_ps, _mm256_min_pd,
+    _mm256_min_ps, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_pd, _mm256_mul_ps,
+    _mm256_permute2f128_ps, _mm256_round_pd, _mm256_round_ps, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_set1_pd, _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_ps,
+    _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_ps, _mm256_sub_ps, _mm256_unpackhi_ps,
+    _mm256_unpacklo_ps,
 };
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -195,6 +197,16 @@ impl Float<f32> for Avx2 {
     }
 
     #[inline(always)]
+    fn where_set(self, bits: u32, yes: __m256, no: __m256) -> __m256 {
+        // SAFETY: the token.
+        unsafe {
+            let own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), own), own);
+            _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(set))
+        }
+    }
+
+    #[inline(always)]
     fn any_greater(self, a: __m256, b: __m256) -> bool {
         // SAFETY: the token.
         unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(a, b)) != 0 }
@@ -242,6 +254,16 @@ impl Float<f64> for Avx2 {
     fn where_greater(self, a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d {
         // SAFETY: the token.
         unsafe { _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_GT_OQ>(a, b)) }
+    }
+
+    #[inline(always)]
+    fn where_set(self, bits: u32, yes: __m256d, no: __m256d) -> __m256d {
+        // SAFETY: the token.
+        unsafe {
+            let own = _mm256_setr_epi64x(1, 2, 4, 8);
+            let set = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(bits)), own), own);
+            _mm256_blendv_pd(no, yes, _mm256_castsi256_pd(set))
+        }
     }
 
     #[inline(always)]

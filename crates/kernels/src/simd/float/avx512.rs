@@ -200,6 +200,12 @@ impl Float<f32> for Avx512 {
     }
 
     #[inline(always)]
+    fn where_set(self, bits: u32, yes: __m512, no: __m512) -> __m512 {
+        // SAFETY: the token.
+        unsafe { _mm512_mask_blend_ps(bits as u16, no, yes) }
+    }
+
+    #[inline(always)]
     fn any_greater(self, a: __m512, b: __m512) -> bool {
         // SAFETY: the token.
         unsafe { _mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b) != 0 }
@@ -244,6 +250,12 @@ impl Float<f64> for Avx512 {
     fn where_greater(self, a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
         // SAFETY: the token.
         unsafe { _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), no, yes) }
+    }
+
+    #[inline(always)]
+    fn where_set(self, bits: u32, yes: __m512d, no: __m512d) -> __m512d {
+        // SAFETY: the token.
+        unsafe { _mm512_mask_blend_pd(bits as u8, no, yes) }
     }
 
     #[inline(always)]

@@ -49,6 +49,8 @@ pub trait Float<T: Copy>: Lanes<T> {
         yes: Self::Vector,
         no: Self::Vector,
     ) -> Self::Vector;
+    /// `yes` in the lanes whose bit is set in `bits`, the lowest for the first lane; `no` in the others.
+    fn where_set(self, bits: u32, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
     /// Whether `a > b` in some lane.
     fn any_greater(self, a: Self::Vector, b: Self::Vector) -> bool;
     /// The nearest integer, ties to even.

@@ -4,11 +4,12 @@ use super::{Float, Registers};
 use crate::simd::{Lanes, Neon};
 use std::arch::aarch64::{
     float32x4_t, float64x2_t, vaddq_f32, vaddq_s32, vaddq_s64, vaddvq_f32, vbslq_f32, vbslq_f64, vcgtq_f32,
-    vcgtq_f64, vcvtq_s32_f32, vcvtq_s64_f64, vdivq_f32, vdivq_f64, vdupq_n_f32, vfmaq_f32, vfmsq_f32,
-    vld1q_f32, vmaxq_f32, vmaxq_f64, vmaxvq_u32, vminq_f32, vminq_f64, vmulq_f32, vnegq_f32, vorrq_u32,
-    vorrq_u64, vreinterpretq_f32_f64, vreinterpretq_f32_s32, vreinterpretq_f64_f32, vreinterpretq_f64_s64,
-    vreinterpretq_s32_f32, vreinterpretq_s64_f64, vreinterpretq_u32_u64, vrndnq_f32, vrndnq_f64, vshlq_n_s32,
-    vshlq_n_s64, vst1q_f32, vsubq_f32, vtrn1q_f32, vtrn1q_f64, vtrn2q_f32, vtrn2q_f64,
+    vcgtq_f64, vcvtq_s32_f32, vcvtq_s64_f64, vdivq_f32, vdivq_f64, vdupq_n_f32, vdupq_n_u32, vdupq_n_u64,
+    vfmaq_f32, vfmsq_f32, vld1q_f32, vld1q_u32, vld1q_u64, vmaxq_f32, vmaxq_f64, vmaxvq_u32, vminq_f32,
+    vminq_f64, vmulq_f32, vnegq_f32, vorrq_u32, vorrq_u64, vreinterpretq_f32_f64, vreinterpretq_f32_s32,
+    vreinterpretq_f64_f32, vreinterpretq_f64_s64, vreinterpretq_s32_f32, vreinterpretq_s64_f64,
+    vreinterpretq_u32_u64, vrndnq_f32, vrndnq_f64, vshlq_n_s32, vshlq_n_s64, vst1q_f32, vsubq_f32,
+    vtrn1q_f32, vtrn1q_f64, vtrn2q_f32, vtrn2q_f64, vtstq_u32, vtstq_u64,
 };
 
 /// Lanes 0 to 3, then 4 to 7.
@@ -187,6 +188,17 @@ impl Float<f32> for Neon {
     }
 
     #[inline(always)]
+    fn where_set(self, bits: u32, yes: Pair, no: Pair) -> Pair {
+        const OWN: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+        // SAFETY: the token; there are two vectors of own bits.
+        unsafe {
+            let bits = vdupq_n_u32(bits);
+            let (low, high) = (vld1q_u32(OWN.as_ptr()), vld1q_u32(OWN.as_ptr().add(4)));
+            [vbslq_f32(vtstq_u32(bits, low), yes[0], no[0]), vbslq_f32(vtstq_u32(bits, high), yes[1], no[1])]
+        }
+    }
+
+    #[inline(always)]
     fn any_greater(self, a: Pair, b: Pair) -> bool {
         // SAFETY: the token.
         unsafe { vmaxvq_u32(vorrq_u32(vcgtq_f32(a[0], b[0]), vcgtq_f32(a[1], b[1]))) != 0 }
@@ -236,6 +248,17 @@ impl Float<f64> for Neon {
         // SAFETY: the token.
         unsafe {
             [vbslq_f64(vcgtq_f64(a[0], b[0]), yes[0], no[0]), vbslq_f64(vcgtq_f64(a[1], b[1]), yes[1], no[1])]
+        }
+    }
+
+    #[inline(always)]
+    fn where_set(self, bits: u32, yes: WidePair, no: WidePair) -> WidePair {
+        const OWN: [u64; 4] = [1, 2, 4, 8];
+        // SAFETY: the token; there are two vectors of own bits.
+        unsafe {
+            let bits = vdupq_n_u64(u64::from(bits));
+            let (low, high) = (vld1q_u64(OWN.as_ptr()), vld1q_u64(OWN.as_ptr().add(2)));
+            [vbslq_f64(vtstq_u64(bits, low), yes[0], no[0]), vbslq_f64(vtstq_u64(bits, high), yes[1], no[1])]
         }
     }
 

@@ -123,6 +123,11 @@ impl Float<f32> for Scalar {
     }
 
     #[inline(always)]
+    fn where_set(self, bits: u32, yes: [f32; 4], no: [f32; 4]) -> [f32; 4] {
+        from_fn(|i| if bits >> i & 1 == 1 { yes[i] } else { no[i] })
+    }
+
+    #[inline(always)]
     fn any_greater(self, a: [f32; 4], b: [f32; 4]) -> bool {
         (0..4).any(|i| a[i] > b[i])
     }
@@ -162,6 +167,11 @@ impl Float<f64> for Scalar {
     #[inline(always)]
     fn where_greater(self, a: [f64; 4], b: [f64; 4], yes: [f64; 4], no: [f64; 4]) -> [f64; 4] {
         from_fn(|i| if a[i] > b[i] { yes[i] } else { no[i] })
+    }
+
+    #[inline(always)]
+    fn where_set(self, bits: u32, yes: [f64; 4], no: [f64; 4]) -> [f64; 4] {
+        from_fn(|i| if bits >> i & 1 == 1 { yes[i] } else { no[i] })
     }
 
     #[inline(always)]

@@ -5,6 +5,9 @@
 use super::{Float, FloatKernel, Real};
 use crate::simd::Isa;
 
+/// Which lanes are chosen.
+const BITS: u32 = 0b1011_0010_0110_1101;
+
 /// What each operation gave, lane by lane.
 struct Given {
     lanes: usize,
@@ -12,6 +15,7 @@ struct Given {
     min: Vec<f64>,
     quotient: Vec<f64>,
     chosen: Vec<f64>,
+    set: Vec<f64>,
     rounded: Vec<f64>,
     scaled: Vec<f64>,
     fused: Vec<f64>,
@@ -51,6 +55,7 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
             min: out(isa.min(a, b)),
             quotient: out(isa.div(a, b)),
             chosen: out(isa.where_greater(a, b, number(1.0), number(2.0))),
+            set: out(isa.where_set(BITS, number(1.0), number(2.0))),
             rounded: out(isa.round(isa.mul(a, number(10.0)))),
             scaled: out(isa.scale(number(1.25), isa.round(isa.mul(a, number(10.0))))),
             fused: out(isa.fused_mul_sub(a, b, isa.fused_mul_add(a, b, a))),
@@ -83,6 +88,7 @@ fn operations_agree<A: Real>() {
             assert_eq!(given.min[i], x[i].min(y[i]), "{isa}");
             assert_eq!(given.quotient[i], A::from_f64(x[i] / y[i]).to_f64(), "{isa}");
             assert_eq!(given.chosen[i], if x[i] > y[i] { 1.0 } else { 2.0 }, "{isa}");
+            assert_eq!(given.set[i], if BITS >> i & 1 == 1 { 1.0 } else { 2.0 }, "{isa}");
             let round = (A::from_f64(x[i] * 10.0)).to_f64().round_ties_even();
             assert_eq!(given.rounded[i], round, "{isa}");
             assert_eq!(given.scaled[i], 1.25 * round.exp2(), "{isa}");

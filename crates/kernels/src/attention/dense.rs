@@ -1,0 +1,226 @@
+//! Bias and boolean masks, added to one panel of scores: `s (keys, LANES)`, where the lanes are query rows.
+//!
+//! Both lie in memory query by query as a rule, and are needed key by key. How they get there decides what they cost:
+//!
+//! ```text
+//! bias, one vector x for each key:
+//!     the same for every key            x once for the panel
+//!     the same for every query          a number of the line, in every lane
+//!     queries side by side in memory    x as it lies
+//!     otherwise                         LANES lines, LANES keys at a time, transposed in registers
+//!   s = −∞ where x = −∞, otherwise s + max(lowest, x·log₂e)
+//!
+//! mask, one bit for each query and key:
+//!     for each line from the last to the first:   bits[key] = 2·bits[key] + keep[key]
+//!   s = s where the lane's bit is set, otherwise −∞
+//! ```
+//!
+//! A line of booleans is a line of bytes, so the shift and the addition run over many keys at once, and a panel costs a byte
+//! of reading for each score. What is hidden is −∞ whatever the product was: NaN − ∞ would be NaN.
+
+use super::part::{Block, Part};
+use super::storage::{Storage, widen_row};
+use super::{MOST_LANES, TILE_KEYS};
+use crate::simd::{Float, Real};
+use std::f64::consts::LOG2_E;
+
+/// Some keys of one panel of one tile.
+pub(super) struct Dense<'a, 'b, T: Storage> {
+    pub(super) block: &'a Block<'b, T>,
+    /// The panel's first row.
+    pub(super) row: usize,
+    /// The first key.
+    pub(super) first: usize,
+    /// `(keys, LANES)`.
+    pub(super) scores: &'a mut [T::Real],
+    /// Room for LANES lines of [`TILE_KEYS`] numbers.
+    pub(super) lines: &'a mut [T::Real],
+}
+
+/// Where the vectors of a bias come from.
+#[derive(Clone, Copy)]
+enum Source<'a, A, V> {
+    /// One vector for all keys.
+    Same(V),
+    /// One number for all queries.
+    Line(&'a [A]),
+    /// The vector of key `k` begins at `start + k·step`.
+    Columns { data: &'a [A], start: isize, step: isize },
+    /// A line of keys for each lane.
+    Lines([&'a [A]; MOST_LANES]),
+}
+
+impl<T: Storage> Dense<'_, '_, T> {
+    /// All parts of a block have a bias, or none; and so with masks.
+    #[inline(always)]
+    pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) {
+        let part = self.block.query(self.row).0;
+        if part.bias.is_some() {
+            self.bias(isa);
+        }
+        if part.mask.is_some() || part.pattern.is_some() {
+            self.mask(isa);
+        }
+    }
+
+    #[inline(always)]
+    fn bias<S: Float<T::Real>>(&mut self, isa: S) {
+        let lanes = S::LANES;
+        let keys = self.scores.len() / lanes;
+        let source = source(isa, self.block, [self.row, self.first, keys], self.lines);
+        let whole = keys - keys % lanes;
+        for k in (0..whole).step_by(lanes) {
+            // As many keys as lanes: a number the compiler knows, so that the square stays in registers.
+            source.add(isa, k, &mut self.scores[k * lanes..(k + lanes) * lanes], lanes);
+        }
+        if whole < keys {
+            source.add(isa, whole, &mut self.scores[whole * lanes..], keys - whole);
+        }
+    }
+
+    #[inline(always)]
+    fn mask<S: Float<T::Real>>(&mut self, isa: S) {
+        let keys = self.scores.len() / S::LANES;
+        let mut bits = [0u16; TILE_KEYS];
+        let bits = &mut bits[..keys];
+        for lane in (0..S::LANES).rev() {
+            let (part, query) = self.block.query(self.row + lane);
+            let mut line = [true; TILE_KEYS];
+            let keep = kept(part, query, self.first, &mut line[..keys]);
+            for k in 0..keys {
+                bits[k] = bits[k] << 1 | u16::from(keep[k]);
+            }
+        }
+        let (zero, hidden) = (isa.splat(T::Real::ZERO), isa.splat(T::Real::NEG_INFINITY));
+        for k in 0..keys {
+            let s = &mut self.scores[k * S::LANES..][..S::LANES];
+            // Without the 0 the compiler makes it a masked store, for which some processors take twenty steps.
+            let score = isa.add(isa.load(s), zero);
+            isa.store(isa.where_set(u32::from(bits[k]), score, hidden), s);
+        }
+    }
+}
+
+/// Where the bias of the panel that begins at `row` is to be found, for `keys` keys from `first` on.
+#[inline(always)]
+fn source<'a, T: Storage, S: Float<T::Real>>(
+    isa: S,
+    block: &Block<'a, T>,
+    [row, first, keys]: [usize; 3],
+    lines: &'a mut [T::Real],
+) -> Source<'a, T::Real, S::Vector> {
+    let lanes = S::LANES;
+    let stride = keys.next_multiple_of(lanes);
+    let (part, query) = block.query(row);
+    let Some(bias) = &part.bias else { return Source::Same(isa.splat(T::Real::ZERO)) };
+    let [row_stride, key_stride] = [bias.strides()[0], bias.strides()[1]];
+    let of_one_part = row + lanes <= part.row + part.count;
+    if key_stride == 0 {
+        for lane in 0..lanes {
+            let (part, query) = block.query(row + lane);
+            lines[lane] =
+                part.bias.and_then(|bias| bias.get(&[query, first])).map_or(T::Real::ZERO, T::widen_one);
+        }
+        return Source::Same(isa.load(lines));
+    }
+    if row_stride == 0 && of_one_part {
+        widen_row(bias, query, first, &mut lines[..keys]);
+        return Source::Line(&lines[..keys]);
+    }
+    let (data, start) = bias.memory();
+    if row_stride == 1
+        && of_one_part
+        && let Some(data) = T::as_reals(data)
+    {
+        let start = start as isize + query as isize + first as isize * key_stride;
+        return Source::Columns { data, start, step: key_stride };
+    }
+    let mut own: [&'a [T::Real]; MOST_LANES] = [&[]; MOST_LANES];
+    for (lane, line) in lines.chunks_exact_mut(stride).take(lanes).enumerate() {
+        let (part, query) = block.query(row + lane);
+        let Some(bias) = &part.bias else { continue };
+        let (data, start) = bias.memory();
+        own[lane] = match T::as_reals(data) {
+            Some(data) if key_stride == 1 => {
+                &data[(start as isize + query as isize * row_stride) as usize + first..][..keys]
+            }
+            _ => {
+                widen_row(bias, query, first, &mut line[..keys]);
+                &line[..keys]
+            }
+        };
+    }
+    Source::Lines(own)
+}
+
+impl<A: Real, V: Copy> Source<'_, A, V> {
+    /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes.
+    #[inline(always)]
+    fn add<S: Float<A, Vector = V>>(&self, isa: S, k: usize, scores: &mut [A], keys: usize) {
+        let factor = isa.splat(A::from_f64(LOG2_E));
+        let (hidden, lowest) = (isa.splat(A::NEG_INFINITY), isa.splat(A::LOWEST));
+        let square = self.vectors(isa, k, keys);
+        for key in 0..keys {
+            let (x, s) = (square.as_ref()[key], &mut scores[key * S::LANES..][..S::LANES]);
+            // A finite bias stays finite: only −∞ hides.
+            let sum = isa.add(isa.load(s), isa.max(lowest, isa.mul(x, factor)));
+            isa.store(isa.where_greater(lowest, x, hidden, sum), s);
+        }
+    }
+
+    /// A vector of biases for each of the keys from `k` on.
+    #[inline(always)]
+    fn vectors<S: Float<A, Vector = V>>(&self, isa: S, k: usize, keys: usize) -> S::Square {
+        match self {
+            Source::Same(x) => isa.square(*x),
+            Source::Line(line) => {
+                let mut square = isa.square(isa.splat(A::ZERO));
+                for key in 0..keys {
+                    square.as_mut()[key] = isa.splat(line[k + key]);
+                }
+                square
+            }
+            Source::Columns { data, start, step } => {
+                let mut square = isa.square(isa.splat(A::ZERO));
+                for key in 0..keys {
+                    let at = *start + (k + key) as isize * *step;
+                    square.as_mut()[key] = isa.load(&data[at as usize..]);
+                }
+                square
+            }
+            Source::Lines(lines) => {
+                let mut square = isa.square(isa.splat(A::ZERO));
+                for lane in 0..S::LANES {
+                    let line = &lines[lane][k..k + keys];
+                    square.as_mut()[lane] =
+                        if keys == S::LANES { isa.load(line) } else { isa.load_first(line) };
+                }
+                isa.transpose(square)
+            }
+        }
+    }
+}
+
+/// Which keys from `first` on mask and pattern leave to `query`: as they lie, or gathered in `line`, which is all true.
+#[inline(always)]
+fn kept<'a, T: Storage>(part: &Part<'a, T>, query: usize, first: usize, line: &'a mut [bool]) -> &'a [bool] {
+    if let Some(mask) = &part.mask {
+        let (data, start) = mask.memory();
+        let (row_stride, stride) = (mask.strides()[0], mask.strides()[1]);
+        let start = start as isize + query as isize * row_stride + first as isize * stride;
+        match stride {
+            1 if part.pattern.is_none() => return &data[start as usize..][..line.len()],
+            1 => line.copy_from_slice(&data[start as usize..][..line.len()]),
+            0 => line.fill(data[start as usize]),
+            _ => {
+                for k in 0..line.len() {
+                    line[k] = data[(start + k as isize * stride) as usize];
+                }
+            }
+        }
+    }
+    if let Some(pattern) = &part.pattern {
+        pattern.hide(query, first..first + line.len(), |run| line[run].fill(false));
+    }
+    line
+}
