@@ -1,4 +1,4 @@
-//! AVX-512F: sixteen f32 a vector, and what softmax needs of f32 and f64.
+//! AVX-512: sixteen f32 a vector, and what softmax needs of f32 and f64.
 
 use super::{Float, Registers};
 use crate::simd::{Avx512, Lanes};
@@ -53,7 +53,7 @@ unsafe fn transpose_quarters(a: __m512, b: __m512, c: __m512, d: __m512) -> [__m
 }
 
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
-impl Lanes<f32> for Avx512 {
+impl<const BF16: bool> Lanes<f32> for Avx512<BF16> {
     type Vector = __m512;
     type Square = [__m512; 16];
     const LANES: usize = 16;
@@ -171,7 +171,7 @@ impl Lanes<f32> for Avx512 {
     }
 }
 
-impl Float<f32> for Avx512 {
+impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f32 = -200.0;
 
@@ -218,7 +218,7 @@ impl Float<f32> for Avx512 {
     }
 }
 
-impl Float<f64> for Avx512 {
+impl<const BF16: bool> Float<f64> for Avx512<BF16> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f64 = -1200.0;
 
