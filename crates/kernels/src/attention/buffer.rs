@@ -1,6 +1,6 @@
 //! Scratch memory that begins at a cache line, so that no vector straddles two.
 
-use crate::simd::Real;
+use crate::Element;
 
 /// 64 bytes.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(super) struct Buffer<A> {
     numbers: std::marker::PhantomData<A>,
 }
 
-impl<A: Real> Buffer<A> {
+impl<A: Element> Buffer<A> {
     pub(super) const fn new() -> Self {
         Buffer { lines: Vec::new(), numbers: std::marker::PhantomData }
     }
@@ -26,8 +26,8 @@ impl<A: Real> Buffer<A> {
             self.lines = Vec::new();
             self.lines = vec![Line([0; 64]); lines];
         }
-        // SAFETY: the lines are initialised bytes, aligned for every number; f32 and f64, the only reals, may be any
-        // bytes; `len` numbers fit into `lines` lines.
+        // SAFETY: the lines are initialised bytes, aligned for every number; f32, f64, bf16 and f16, the only elements, may
+        // be any bytes; `len` numbers fit into `lines` lines.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<A>(), len) }
     }
 }

@@ -28,11 +28,14 @@ mod backward;
 mod block;
 mod buffer;
 mod careful;
+mod dots;
 mod dropout;
 mod exp;
+mod multiply;
 mod pair;
 mod part;
 mod product;
+mod products;
 mod rowwise;
 mod statistics;
 mod storage;
@@ -40,6 +43,7 @@ mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows};
 pub use block::{Forward, Scratch};

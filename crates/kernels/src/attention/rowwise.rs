@@ -58,7 +58,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             sum: vec![T::Real::ZERO; rows],
         };
         let scale = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
-        let queries = scratch.queries.reserve(rows * depth);
+        let queries = scratch.wide.queries.reserve(rows * depth);
         for (row, to) in queries.chunks_exact_mut(depth).enumerate() {
             let (part, query) = block.query(row);
             widen_row(&part.queries, query, 0, to);
@@ -66,8 +66,8 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 *x = *x * scale;
             }
         }
-        let scores = scratch.scores.reserve(rows * CHUNK);
-        let packed = scratch.packed.reserve(CHUNK * depth.max(width));
+        let scores = scratch.room.scores.reserve(rows * CHUNK);
+        let packed = scratch.wide.packed.reserve(CHUNK * depth.max(width));
         let seen =
             block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
         let mut start = seen.start;

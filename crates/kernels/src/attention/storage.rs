@@ -1,7 +1,9 @@
 //! From how numbers lie in memory to what sums are formed in, and back.
 
+use super::block::Forward;
+use super::dots::OnPairs;
 use super::table::Table;
-use crate::simd::Real;
+use crate::simd::{Isa, Real};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
@@ -18,6 +20,12 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     fn narrow(from: &[Self::Real], to: &mut [Self]);
     /// One number, exactly.
     fn widen_one(self) -> Self::Real;
+
+    /// Attention of a block with the instructions of `isa`: products of pairs where the type and the machine have them.
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, Self>) {
+        Self::Real::dispatch(isa, kernel);
+    }
 }
 
 impl Storage for f32 {
@@ -103,6 +111,13 @@ impl Storage for bf16 {
     fn widen_one(self) -> f32 {
         f32::from_bits(u32::from(self.to_bits()) << 16)
     }
+
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, bf16>) {
+        if let Err(OnPairs(kernel)) = OnPairs(kernel).dispatch(isa) {
+            f32::dispatch(isa, kernel);
+        }
+    }
 }
 
 impl Storage for f16 {
@@ -147,6 +162,24 @@ pub(super) fn widen_row<T: Storage>(from: &View<'_, T>, row: usize, first: usize
     }
 }
 
+/// Row `row` of the matrix `from`, as it is stored.
+#[inline(always)]
+pub(super) fn copy_row<T: Copy>(from: &View<'_, T>, row: usize, to: &mut [T]) {
+    if to.is_empty() {
+        return;
+    }
+    let (data, start) = from.memory();
+    let (row_stride, stride) = (from.strides()[0], from.strides()[1]);
+    let start = start as isize + row as isize * row_stride;
+    if stride == 1 {
+        to.copy_from_slice(&data[start as usize..][..to.len()]);
+    } else {
+        for c in 0..to.len() {
+            to[c] = data[(start + c as isize * stride) as usize];
+        }
+    }
+}
+
 /// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a, A> {
@@ -156,7 +189,33 @@ pub(super) struct Rows<'a, A> {
     width: usize,
 }
 
-impl<'a, A: Real> Rows<'a, A> {
+impl<'a, A: Element> Rows<'a, A> {
+    /// Rows `first` to `last` (not included) of a matrix as they lie, or copied into `packed`: rows of `width` with zeros at
+    /// their end.
+    #[inline(always)]
+    pub(super) fn stored(
+        from: &Table<'a, A>,
+        [first, last]: [usize; 2],
+        width: usize,
+        packed: &'a mut [A],
+    ) -> Self
+    where
+        A: Storage,
+    {
+        if from.width() == width
+            && let Some((data, start, stride)) = from.memory([first, last])
+        {
+            return Rows { data, start, stride, width };
+        }
+        for row in first..last {
+            let to = &mut packed[(row - first) * width..][..width];
+            let (numbers, rest) = to.split_at_mut(from.width());
+            from.copy_row(row, numbers);
+            rest.fill(A::default());
+        }
+        Rows { data: packed, start: 0, stride: width as isize, width }
+    }
+
     /// Rows `first` to `last` (not included) of a matrix: as they lie, if that is possible and `width` is the matrix's
     /// own, and otherwise widened into `packed`, rows of `width` with zeros at their end.
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Keys or values of one head: a matrix, or rows on pages.
 
-use super::storage::{Storage, widen_row};
+use super::storage::{Storage, copy_row, widen_row};
 use crate::View;
 
 /// A matrix whose rows may lie on pages of equal size.
@@ -71,6 +71,15 @@ impl<'a, T: Storage> Table<'a, T> {
             Table::Paged(paged) => {
                 (row < paged.rows && column < paged.width).then(|| paged.from(row)[column])
             }
+        }
+    }
+
+    /// Row `row`, as it is stored, into `to`, which has the table's width.
+    #[inline(always)]
+    pub(super) fn copy_row(&self, row: usize, to: &mut [T]) {
+        match self {
+            Table::Whole(view) => copy_row(view, row, to),
+            Table::Paged(paged) => to.copy_from_slice(&paged.from(row)[..paged.width]),
         }
     }
 

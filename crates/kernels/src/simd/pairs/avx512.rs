@@ -5,9 +5,9 @@ use crate::bf16;
 use crate::simd::Avx512;
 use std::arch::x86_64::{
     __m512, __m512bh, __m512i, __mmask16, __mmask32, _mm256_maskz_loadu_epi16, _mm512_castps_si512,
-    _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps,
-    _mm512_inserti64x4, _mm512_loadu_si512, _mm512_maskz_loadu_epi16, _mm512_permutexvar_epi16,
-    _mm512_set1_epi32, _mm512_storeu_si512,
+    _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps, _mm512_inserti64x4,
+    _mm512_loadu_si512, _mm512_maskz_loadu_epi16, _mm512_permutexvar_epi16, _mm512_set1_epi32,
+    _mm512_storeu_si512,
 };
 use std::mem::transmute;
 
