@@ -158,8 +158,8 @@ impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
         let key_rows = scratch.keys.reserve(count * strides[0]);
         let value_rows = scratch.values.reserve(count * strides[1]);
         let range = [self.tile.start, self.tile.end];
-        self.keys.widen_rows(range, strides[0], key_rows);
-        self.values.widen_rows(range, strides[1], value_rows);
+        self.keys.widen_rows(isa, range, strides[0], key_rows);
+        self.values.widen_rows(isa, range, strides[1], value_rows);
         let (dk, dv) = (scratch.dk.reserve(SLOT_KEYS * padded[0]), scratch.dv.reserve(SLOT_KEYS * padded[1]));
         dk.fill(T::Real::ZERO);
         dv.fill(T::Real::ZERO);

@@ -8,6 +8,8 @@
 //!     o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
 //! ```
 //!
+//! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored.
+//!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::block::{Denominator, Scratch};
@@ -16,7 +18,7 @@ use super::exp::exp2;
 use super::part::{Block, Span};
 use super::storage::{Rows, Storage, widen_row};
 use crate::Element;
-use crate::simd::{Float, FloatKernel, Real};
+use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
 use std::f64::consts::LOG2_E;
 
 /// Keys to a chunk: keys and values of one fit the first cache.
@@ -74,11 +76,16 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         while start < seen.end {
             // Chunks end at multiples of their size, so that none straddles two pages of a cache.
             let count = (CHUNK - start % CHUNK).min(seen.end - start);
-            let chunk = Rows::of(&block.keys, [start, start + count], depth, packed);
-            for (query, scores) in queries.chunks_exact(depth).zip(scores.chunks_exact_mut(CHUNK)) {
-                products(isa, query, chunk, &mut scores[..count]);
+            let range = [start, start + count];
+            if let Some(keys) = Rows::lying(&block.keys, range) {
+                products(isa, queries, keys, scores, count);
+            } else {
+                products(isa, queries, Rows::of(isa, &block.keys, range, depth, packed), scores, count);
             }
-            let values = Rows::of(&block.values, [start, start + count], width, packed);
+            let lying = Rows::lying(&block.values, range);
+            if lying.is_none() {
+                block.values.widen_rows(isa, range, width, packed);
+            }
             for row in 0..rows {
                 let scores = &mut scores[row * CHUNK..][..CHUNK];
                 adjust(&block, row, start, &mut scores[..count]);
@@ -88,7 +95,10 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 let sums = [&mut run.max[row], &mut run.sum[row]];
                 if weigh(isa, scores, sums, out) {
                     drop_out(&block, row, start, &mut scores[..count]);
-                    add_values(isa, &scores[..count], values, out);
+                    match lying {
+                        Some(values) => add_values(isa, &scores[..count], values, out),
+                        None => add_values(isa, &scores[..count], Rows::gapless(packed, width), out),
+                    }
                 }
             }
             start += count;
@@ -97,30 +107,57 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
     }
 }
 
+/// `s[row][key] = q[row]·k[key]` for `count` keys, which are widened on the way.
+#[inline(always)]
+fn products<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    queries: &[T::Real],
+    keys: Rows<'_, T>,
+    scores: &mut [T::Real],
+    count: usize,
+) {
+    for (query, scores) in queries.chunks_exact(keys.width()).zip(scores.chunks_exact_mut(CHUNK)) {
+        dots(isa, query, keys, &mut scores[..count]);
+    }
+}
+
 /// `s[key] = q·k[key]`.
 #[inline(always)]
-fn products<A: Real, S: Float<A>>(isa: S, query: &[A], keys: Rows<'_, A>, scores: &mut [A]) {
+fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
     let (lanes, whole) = (S::LANES, query.len() - query.len() % S::LANES);
     for (group, scores) in scores.chunks_mut(lanes).enumerate() {
-        let mut sums = isa.square(isa.splat(A::ZERO));
+        let mut sums = isa.square(isa.splat(T::Real::ZERO));
         for i in 0..scores.len() {
-            let key = keys.row(group * lanes + i);
-            let mut sum = isa.splat(A::ZERO);
+            let key = &keys.row(group * lanes + i)[..query.len()];
+            let mut sum = isa.splat(T::Real::ZERO);
             for c in (0..whole).step_by(lanes) {
-                sum = isa.mul_add(isa.load(&key[c..]), isa.load(&query[c..]), sum);
+                // SAFETY: both hold a vector from `c` on.
+                let (k, q) =
+                    unsafe { (T::load_at(isa, key.as_ptr().add(c)), isa.load_at(query.as_ptr().add(c))) };
+                sum = isa.mul_add(k, q, sum);
             }
             if whole < query.len() {
-                sum = isa.mul_add(isa.load_first(&key[whole..]), isa.load_first(&query[whole..]), sum);
+                sum = isa.mul_add(load_first(isa, &key[whole..]), isa.load_first(&query[whole..]), sum);
             }
             sums.as_mut()[i] = sum;
         }
         let sums = isa.transpose(sums);
-        let mut total = isa.splat(A::ZERO);
+        let mut total = isa.splat(T::Real::ZERO);
         for &sum in sums.as_ref() {
             total = isa.add(total, sum);
         }
         isa.store_first(total, scores);
     }
+}
+
+/// Fewer numbers than a vector has, widened, and zeros after them.
+#[inline(always)]
+fn load_first<T: Storage, S: Float<T::Real>>(isa: S, from: &[T]) -> S::Vector {
+    let mut line = [T::Real::ZERO; MOST_LANES];
+    for i in 0..from.len().min(S::LANES) {
+        line[i] = from[i].widen_one();
+    }
+    isa.load(&line)
 }
 
 /// Soft cap, bias, `ALiBi` and masks, as far as they are asked for.
@@ -201,33 +238,40 @@ fn drop_out<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, weights:
     }
 }
 
-/// `o += Σ a[key]·v[key]`, four vectors of columns at a time, without the hidden keys.
+/// `o += Σ a[key]·v[key]`, four vectors of columns at a time, without the hidden keys. Values are widened on the way.
 #[inline(always)]
-fn add_values<A: Real, S: Float<A>>(isa: S, weights: &[A], values: Rows<'_, A>, out: &mut [A]) {
+fn add_values<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+) {
     let step = 4 * S::LANES;
     for (group, out) in out.chunks_mut(step).enumerate() {
-        let columns = group * step..group * step + out.len();
-        let mut sums = [isa.splat(A::ZERO); 4];
-        if out.len() == step {
-            for (key, &weight) in weights.iter().enumerate() {
-                if weight < A::ZERO {
-                    continue;
-                }
-                let weight = isa.splat(weight);
-                let value = &values.row(key)[columns.clone()];
-                for i in 0..4 {
-                    sums[i] = isa.mul_add(weight, isa.load(&value[i * S::LANES..]), sums[i]);
-                }
+        let first = group * step;
+        let mut sums = [isa.splat(T::Real::ZERO); 4];
+        let (whole, rest) = (out.len() / S::LANES, out.len() % S::LANES);
+        for key in 0..weights.len() {
+            if weights[key] < T::Real::ZERO {
+                continue;
             }
-        } else {
-            for (key, &weight) in weights.iter().enumerate() {
-                if weight < A::ZERO {
-                    continue;
+            let weight = isa.splat(weights[key]);
+            let value = &values.row(key)[first..][..out.len()];
+            if whole == 4 {
+                for i in 0..4 {
+                    // SAFETY: the row holds four vectors.
+                    let v = unsafe { T::load_at(isa, value.as_ptr().add(i * S::LANES)) };
+                    sums[i] = isa.mul_add(weight, v, sums[i]);
                 }
-                let weight = isa.splat(weight);
-                let value = &values.row(key)[columns.start..columns.end];
-                for i in 0..value.len().div_ceil(S::LANES) {
-                    sums[i] = isa.mul_add(weight, isa.load_first(&value[i * S::LANES..]), sums[i]);
+            } else {
+                for i in 0..whole {
+                    // SAFETY: the row holds `whole` vectors.
+                    let v = unsafe { T::load_at(isa, value.as_ptr().add(i * S::LANES)) };
+                    sums[i] = isa.mul_add(weight, v, sums[i]);
+                }
+                if rest > 0 {
+                    sums[whole] =
+                        isa.mul_add(weight, load_first(isa, &value[whole * S::LANES..]), sums[whole]);
                 }
             }
         }

@@ -3,14 +3,14 @@
 use super::block::Forward;
 use super::dots::OnPairs;
 use super::table::Table;
-use crate::simd::{Isa, Real};
+use crate::simd::{Float, Isa, Real};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
 /// A storage type and the float its sums are formed in, a slice at a time.
 pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
-    /// What sums are formed in.
-    type Real: Real;
+    /// What sums are formed in; it is stored as it is.
+    type Real: Real + Storage<Real = Self::Real>;
 
     /// The numbers themselves, where they are stored in the type sums are formed in.
     fn as_reals(from: &[Self]) -> Option<&[Self::Real]>;
@@ -20,6 +20,11 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     fn narrow(from: &[Self::Real], to: &mut [Self]);
     /// One number, exactly.
     fn widen_one(self) -> Self::Real;
+    /// A vector of numbers, widened exactly.
+    ///
+    /// # Safety
+    /// `from` must be valid for reading as many numbers as there are lanes.
+    unsafe fn load_at<S: Float<Self::Real>>(isa: S, from: *const Self) -> S::Vector;
 
     /// Attention of a block with the instructions of `isa`: products of pairs where the type and the machine have them.
     #[inline]
@@ -50,6 +55,12 @@ impl Storage for f32 {
     fn widen_one(self) -> f32 {
         self
     }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f32>>(isa: S, from: *const f32) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_at(from) }
+    }
 }
 
 impl Storage for f64 {
@@ -73,6 +84,12 @@ impl Storage for f64 {
     #[inline(always)]
     fn widen_one(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f64>>(isa: S, from: *const f64) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_at(from) }
     }
 }
 
@@ -109,7 +126,13 @@ impl Storage for bf16 {
 
     #[inline(always)]
     fn widen_one(self) -> f32 {
-        f32::from_bits(u32::from(self.to_bits()) << 16)
+        f32::of_bf16(self)
+    }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f32>>(isa: S, from: *const bf16) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_bf16_at(from) }
     }
 
     #[inline]
@@ -141,6 +164,26 @@ impl Storage for f16 {
     #[inline(always)]
     fn widen_one(self) -> f32 {
         self.to_f32()
+    }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f32>>(isa: S, from: *const f16) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_f16_at(from) }
+    }
+}
+
+/// Widens a slice, a vector at a time; both are equally long.
+#[inline(always)]
+pub(super) fn widen<T: Storage, S: Float<T::Real>>(isa: S, from: &[T], to: &mut [T::Real]) {
+    let to = &mut to[..from.len()];
+    let whole = from.len() - from.len() % S::LANES;
+    for at in (0..whole).step_by(S::LANES) {
+        // SAFETY: both slices hold a vector from `at` on.
+        unsafe { isa.store_at(T::load_at(isa, from.as_ptr().add(at)), to.as_mut_ptr().add(at)) };
+    }
+    for at in whole..from.len() {
+        to[at] = from[at].widen_one();
     }
 }
 
@@ -203,9 +246,9 @@ impl<'a, A: Element> Rows<'a, A> {
         A: Storage,
     {
         if from.width() == width
-            && let Some((data, start, stride)) = from.memory([first, last])
+            && let Some(rows) = Rows::lying(from, [first, last])
         {
-            return Rows { data, start, stride, width };
+            return rows;
         }
         for row in first..last {
             let to = &mut packed[(row - first) * width..][..width];
@@ -219,7 +262,8 @@ impl<'a, A: Element> Rows<'a, A> {
     /// Rows `first` to `last` (not included) of a matrix: as they lie, if that is possible and `width` is the matrix's
     /// own, and otherwise widened into `packed`, rows of `width` with zeros at their end.
     #[inline(always)]
-    pub(super) fn of<T: Storage<Real = A>>(
+    pub(super) fn of<T: Storage<Real = A>, S: Float<A>>(
+        isa: S,
         from: &Table<'a, T>,
         [first, last]: [usize; 2],
         width: usize,
@@ -231,8 +275,18 @@ impl<'a, A: Element> Rows<'a, A> {
         {
             return Rows { data, start, stride, width };
         }
-        from.widen_rows([first, last], width, packed);
+        from.widen_rows(isa, [first, last], width, packed);
         Rows { data: packed, start: 0, stride: width as isize, width }
+    }
+
+    /// Rows `first` to `last` (not included) of a matrix as they lie; `None` where they have gaps.
+    #[inline(always)]
+    pub(super) fn lying(from: &Table<'a, A>, range: [usize; 2]) -> Option<Self>
+    where
+        A: Storage,
+    {
+        let (data, start, stride) = from.memory(range)?;
+        Some(Rows { data, start, stride, width: from.width() })
     }
 
     /// Rows that lie one after another in `data`.
@@ -259,6 +313,12 @@ impl<'a, A: Element> Rows<'a, A> {
     #[inline(always)]
     pub(super) fn row(&self, row: usize) -> &'a [A] {
         &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
+    }
+
+    /// Numbers to a row.
+    #[inline(always)]
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// How far row `i + 1` lies behind row `i`.

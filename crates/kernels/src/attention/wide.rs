@@ -105,14 +105,14 @@ impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
     #[inline(always)]
     fn score(&mut self, isa: S, of: Scoring<'_, '_, T>, to: Panels<'_, T::Real>) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
-        let keys = Rows::of(table, range, table.width(), self.packed);
+        let keys = Rows::of(isa, table, range, table.width(), self.packed);
         of.run::<S, Singles>(isa, self.queries, keys, T::Real::ONE, to);
     }
 
     #[inline(always)]
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool {
         let (tile, count) = (of.tile, of.tile.end - of.tile.start);
-        let values = Rows::of(&of.block.values, [tile.start, tile.end], of.width, self.packed);
+        let values = Rows::of(isa, &of.block.values, [tile.start, tile.end], of.width, self.packed);
         let hides =
             tile.dense || of.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
         if hides && !all_finite(isa, values, count) {

@@ -38,6 +38,7 @@ mod neon;
 mod tests;
 
 pub use detect::{Isa, IsaError};
+pub(crate) use float::MOST_LANES;
 pub use float::{Float, FloatKernel, Real, Registers};
 pub use pairs::{PairDots, PairKernel, dispatch_pairs};
 

@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 use std::mem::transmute;
 
 /// Where the numbers of two halves go so that they alternate: 0, 16, 1, 17 and so on.
-static ALTERNATING: [u16; 32] = {
+const ALTERNATING: [u16; 32] = {
     let mut places = [0; 32];
     let mut i = 0;
     while i < 32 {
@@ -25,8 +25,8 @@ static ALTERNATING: [u16; 32] = {
 /// The numbers of the lower and of the upper half, alternating.
 #[inline(always)]
 unsafe fn alternate(halves: __m512i) -> __m512i {
-    // SAFETY: the caller holds the token; the table has 64 bytes.
-    unsafe { _mm512_permutexvar_epi16(_mm512_loadu_si512(ALTERNATING.as_ptr().cast()), halves) }
+    // SAFETY: the caller holds the token; both types are 64 bytes of integers.
+    unsafe { _mm512_permutexvar_epi16(transmute::<[u16; 32], __m512i>(ALTERNATING), halves) }
 }
 
 /// A one for each of the first `count` of sixteen lanes.
