@@ -20,7 +20,7 @@
 //! goes through memory.
 
 use super::multiply::Multiply;
-use super::storage::Rows;
+use super::rows::Rows;
 use crate::Element;
 use crate::simd::{Float, Real, Registers};
 

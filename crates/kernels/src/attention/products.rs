@@ -8,7 +8,8 @@ use super::block::{Reach, reach};
 use super::multiply::Multiply;
 use super::part::{Block, Span, Tile};
 use super::product::{Panels, Scores, Steps, Values, rows_at_once};
-use super::storage::{Rows, Storage};
+use super::rows::Rows;
+use super::storage::Storage;
 use crate::simd::Float;
 
 /// The products of one block of queries, with what they are packed in.

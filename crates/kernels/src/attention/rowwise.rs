@@ -16,13 +16,16 @@ use super::block::{Denominator, Scratch};
 use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
-use super::storage::{Rows, Storage, widen_row};
+use super::rows::Rows;
+use super::storage::{Storage, load_first, widen_row};
 use crate::Element;
-use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
+use crate::simd::{Float, FloatKernel, Real};
 use std::f64::consts::LOG2_E;
 
 /// Keys to a chunk: keys and values of one fit the first cache.
 const CHUNK: usize = 64;
+/// Keys that are multiplied at once, so that their sums do not wait for each other; divides every number of lanes.
+const AT_ONCE: usize = 4;
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 const HIDDEN: f64 = -1.0;
 
@@ -125,39 +128,42 @@ fn products<T: Storage, S: Float<T::Real>>(
 #[inline(always)]
 fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
     let (lanes, whole) = (S::LANES, query.len() - query.len() % S::LANES);
+    let zero = isa.splat(T::Real::ZERO);
     for (group, scores) in scores.chunks_mut(lanes).enumerate() {
-        let mut sums = isa.square(isa.splat(T::Real::ZERO));
-        for i in 0..scores.len() {
-            let key = &keys.row(group * lanes + i)[..query.len()];
-            let mut sum = isa.splat(T::Real::ZERO);
+        let mut sums = isa.square(zero);
+        for i in (0..scores.len()).step_by(AT_ONCE) {
+            let (mut some, mut rows) = ([zero; AT_ONCE], [&keys.row(0)[..query.len()]; AT_ONCE]);
+            for r in 0..AT_ONCE {
+                // Past the end the last key stands in; what comes of it is not stored.
+                let key = if i + r < scores.len() { i + r } else { scores.len() - 1 };
+                rows[r] = &keys.row(group * lanes + key)[..query.len()];
+            }
             for c in (0..whole).step_by(lanes) {
-                // SAFETY: both hold a vector from `c` on.
-                let (k, q) =
-                    unsafe { (T::load_at(isa, key.as_ptr().add(c)), isa.load_at(query.as_ptr().add(c))) };
-                sum = isa.mul_add(k, q, sum);
+                // SAFETY: the query and each row hold a vector from `c` on.
+                unsafe {
+                    let q = isa.load_at(query.as_ptr().add(c));
+                    for r in 0..AT_ONCE {
+                        some[r] = isa.mul_add(T::load_at(isa, rows[r].as_ptr().add(c)), q, some[r]);
+                    }
+                }
             }
             if whole < query.len() {
-                sum = isa.mul_add(load_first(isa, &key[whole..]), isa.load_first(&query[whole..]), sum);
+                let q = isa.load_first(&query[whole..]);
+                for r in 0..AT_ONCE {
+                    some[r] = isa.mul_add(load_first(isa, &rows[r][whole..]), q, some[r]);
+                }
             }
-            sums.as_mut()[i] = sum;
+            for r in 0..AT_ONCE {
+                sums.as_mut()[i + r] = some[r];
+            }
         }
         let sums = isa.transpose(sums);
-        let mut total = isa.splat(T::Real::ZERO);
+        let mut total = zero;
         for &sum in sums.as_ref() {
             total = isa.add(total, sum);
         }
         isa.store_first(total, scores);
     }
-}
-
-/// Fewer numbers than a vector has, widened, and zeros after them.
-#[inline(always)]
-fn load_first<T: Storage, S: Float<T::Real>>(isa: S, from: &[T]) -> S::Vector {
-    let mut line = [T::Real::ZERO; MOST_LANES];
-    for i in 0..from.len().min(S::LANES) {
-        line[i] = from[i].widen_one();
-    }
-    isa.load(&line)
 }
 
 /// Soft cap, bias, `ALiBi` and masks, as far as they are asked for.
@@ -238,7 +244,7 @@ fn drop_out<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, weights:
     }
 }
 
-/// `o += Σ a[key]·v[key]`, four vectors of columns at a time, without the hidden keys. Values are widened on the way.
+/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way.
 #[inline(always)]
 fn add_values<T: Storage, S: Float<T::Real>>(
     isa: S,
@@ -246,39 +252,66 @@ fn add_values<T: Storage, S: Float<T::Real>>(
     values: Rows<'_, T>,
     out: &mut [T::Real],
 ) {
-    let step = 4 * S::LANES;
-    for (group, out) in out.chunks_mut(step).enumerate() {
-        let first = group * step;
-        let mut sums = [isa.splat(T::Real::ZERO); 4];
-        let (whole, rest) = (out.len() / S::LANES, out.len() % S::LANES);
-        for key in 0..weights.len() {
-            if weights[key] < T::Real::ZERO {
-                continue;
-            }
-            let weight = isa.splat(weights[key]);
-            let value = &values.row(key)[first..][..out.len()];
-            if whole == 4 {
-                for i in 0..4 {
-                    // SAFETY: the row holds four vectors.
-                    let v = unsafe { T::load_at(isa, value.as_ptr().add(i * S::LANES)) };
-                    sums[i] = isa.mul_add(weight, v, sums[i]);
-                }
-            } else {
-                for i in 0..whole {
-                    // SAFETY: the row holds `whole` vectors.
-                    let v = unsafe { T::load_at(isa, value.as_ptr().add(i * S::LANES)) };
-                    sums[i] = isa.mul_add(weight, v, sums[i]);
-                }
-                if rest > 0 {
-                    sums[whole] =
-                        isa.mul_add(weight, load_first(isa, &value[whole * S::LANES..]), sums[whole]);
-                }
-            }
+    let mut column = 0;
+    while column < out.len() {
+        // Whole rows where they fit the registers: memory is then read from front to back.
+        column += match (out.len() - column) / S::LANES {
+            8.. => add_columns::<T, S, 8>(isa, weights, values, out, column),
+            4.. => add_columns::<T, S, 4>(isa, weights, values, out, column),
+            1.. => add_columns::<T, S, 1>(isa, weights, values, out, column),
+            0 => add_last(isa, weights, values, out, column),
+        };
+    }
+}
+
+/// `C` vectors of columns, and how many columns that are.
+#[inline(always)]
+fn add_columns<T: Storage, S: Float<T::Real>, const C: usize>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+    column: usize,
+) -> usize {
+    let mut sums = [isa.splat(T::Real::ZERO); C];
+    for key in 0..weights.len() {
+        if weights[key] < T::Real::ZERO {
+            continue;
         }
-        for (i, out) in out.chunks_mut(S::LANES).enumerate() {
-            isa.store_first(isa.add(sums[i], isa.load_first(out)), out);
+        let weight = isa.splat(weights[key]);
+        let value = values.row(key)[column..][..C * S::LANES].as_ptr();
+        for c in 0..C {
+            // SAFETY: the row holds C vectors from `column` on.
+            let v = unsafe { T::load_at(isa, value.add(c * S::LANES)) };
+            sums[c] = isa.mul_add(weight, v, sums[c]);
         }
     }
+    for c in 0..C {
+        let out = &mut out[column + c * S::LANES..][..S::LANES];
+        isa.store(isa.add(sums[c], isa.load(out)), out);
+    }
+    C * S::LANES
+}
+
+/// The columns from `column` on, fewer than a vector.
+#[inline(always)]
+fn add_last<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+    column: usize,
+) -> usize {
+    let mut sum = isa.splat(T::Real::ZERO);
+    for key in 0..weights.len() {
+        if weights[key] < T::Real::ZERO {
+            continue;
+        }
+        sum = isa.mul_add(isa.splat(weights[key]), load_first(isa, &values.row(key)[column..]), sum);
+    }
+    let out = &mut out[column..];
+    isa.store_first(isa.add(sum, isa.load_first(out)), out);
+    out.len()
 }
 
 impl<A: Real> Run<A> {

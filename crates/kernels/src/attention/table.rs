@@ -1,6 +1,7 @@
 //! Keys or values of one head: a matrix, or rows on pages.
 
-use super::storage::{Rows, Storage, copy_row, widen, widen_row};
+use super::rows::Rows;
+use super::storage::{Storage, copy_row, widen, widen_row};
 use crate::View;
 use crate::simd::Float;
 

@@ -6,13 +6,14 @@ use super::multiply::Singles;
 use super::part::Block;
 use super::product::Panels;
 use super::products::{Products, Scoring, Tiled, Weighing};
-use super::storage::{Rows, Storage, widen_row};
-use super::sweep::{all_finite, copy_strips};
+use super::rows::Rows;
+use super::storage::{Storage, load_first, widen_row};
+use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, Real};
 use std::f64::consts::LOG2_E;
 
-/// From so many query rows on a strip of values is copied before it is used: rows that lie a power of two apart share
+/// From so many query rows on values are copied in strips before they are used: rows that lie a power of two apart share
 /// few sets of the first cache and would push each other out of it.
 const STRIPS_FROM: usize = 32;
 
@@ -112,19 +113,71 @@ impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
     #[inline(always)]
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool {
         let (tile, count) = (of.tile, of.tile.end - of.tile.start);
-        let values = Rows::of(isa, &of.block.values, [tile.start, tile.end], of.width, self.packed);
+        let range = [tile.start, tile.end];
         let hides =
             tile.dense || of.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
-        if hides && !all_finite(isa, values, count) {
-            return false;
-        }
         let (weights, stride) = (of.weights, of.stride);
         if of.block.spans.len() >= STRIPS_FROM {
-            copy_strips(isa, values, count, self.strips);
+            if let Some(values) = Rows::lying(&of.block.values, range) {
+                cut_strips(isa, values, count, self.strips);
+            } else {
+                let values = Rows::of(isa, &of.block.values, range, of.block.values.width(), self.packed);
+                cut_strips(isa, values, count, self.strips);
+            }
+            if hides && !strips_are_finite(isa, self.strips, count, of.width) {
+                return false;
+            }
             of.run::<S, Singles>(isa, weights, stride, Tiled::Strips(self.strips));
         } else {
+            let values = Rows::of(isa, &of.block.values, range, of.width, self.packed);
+            if hides && !all_finite(isa, values, count) {
+                return false;
+            }
             of.run::<S, Singles>(isa, weights, stride, Tiled::Rows(values));
         }
         true
     }
+}
+
+/// The first `count` rows, widened and cut into strips of two vectors: `(strips, TILE_KEYS, 2·LANES)`. A last vector that is
+/// not whole ends in zeros.
+#[inline(always)]
+fn cut_strips<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    rows: Rows<'_, T>,
+    count: usize,
+    strips: &mut [T::Real],
+) {
+    let (lanes, strip) = (S::LANES, TILE_KEYS * 2 * S::LANES);
+    let (whole, rest) = (rows.width() / lanes, rows.width() % lanes);
+    assert!(count <= TILE_KEYS && strips.len() >= rows.width().div_ceil(2 * lanes) * strip);
+    for key in 0..count {
+        let row = rows.row(key);
+        for vector in 0..whole {
+            let to = vector / 2 * strip + (key * 2 + vector % 2) * lanes;
+            // SAFETY: the row holds vector `vector`; the strips hold two vectors for each key of a tile.
+            unsafe {
+                let x = T::load_at(isa, row.as_ptr().add(vector * lanes));
+                isa.store_at(x, strips.as_mut_ptr().add(to));
+            }
+        }
+        if rest > 0 {
+            let to = whole / 2 * strip + (key * 2 + whole % 2) * lanes;
+            isa.store(load_first(isa, &row[whole * lanes..]), &mut strips[to..]);
+        }
+    }
+}
+
+/// Whether the strips of `count` keys and `width` columns hold neither an infinity nor a NaN.
+#[inline(always)]
+fn strips_are_finite<A: Real, S: Float<A>>(isa: S, strips: &[A], count: usize, width: usize) -> bool {
+    let step = 2 * S::LANES;
+    for column in (0..width).step_by(step) {
+        let columns = if width - column < step { width - column } else { step };
+        let strip = &strips[column * TILE_KEYS..][..TILE_KEYS * step];
+        if !all_finite(isa, Rows::spaced(strip, step, columns), count) {
+            return false;
+        }
+    }
+    true
 }
