@@ -194,8 +194,8 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         let lanes = S::LANES;
         let offset = slot * SLOT_KEYS * lanes;
         let of = Scoring { block: &self.block, reach: &self.reach, tile };
-        let to = Panels { data: &mut self.scores[offset..], stride: self.stride };
-        self.products.score(isa, of, to);
+        let mut to = Panels { data: &mut self.scores[offset..], stride: self.stride };
+        self.products.score(isa, &of, &mut to);
         for (panel, reach) in self.reach.iter().enumerate() {
             let adjust = Adjust {
                 block: &self.block,

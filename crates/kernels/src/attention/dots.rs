@@ -31,7 +31,7 @@ use super::rows::Rows;
 use super::storage::copy_row;
 use super::wide::factor;
 use crate::bf16;
-use crate::simd::{Isa, PairDots, PairKernel, dispatch_pairs};
+use crate::simd::{PairDots, PairKernel};
 
 /// Beyond this factor what sums below 2⁻¹²⁶ lose could be seen in a score.
 const LARGEST_FACTOR: f64 = (1u64 << 63) as f64;
@@ -39,12 +39,10 @@ const LARGEST_FACTOR: f64 = (1u64 << 63) as f64;
 /// [`Forward`] on pairs.
 pub(super) struct OnPairs<'a, 'b>(pub(super) Forward<'a, 'b, bf16>);
 
-impl OnPairs<'_, '_> {
-    /// Runs it, or gives it back where `isa` has no products of pairs or the numbers do not suit them.
-    #[inline]
-    pub(super) fn dispatch(self, isa: Isa) -> Result<(), Self> {
-        if factor(&self.0.block).abs() > LARGEST_FACTOR { Err(self) } else { dispatch_pairs(isa, self) }
-    }
+/// Whether the block's numbers suit products of pairs.
+#[inline]
+pub(super) fn suit(block: &Block<'_, bf16>) -> bool {
+    factor(block).abs() <= LARGEST_FACTOR
 }
 
 impl PairKernel for OnPairs<'_, '_> {
@@ -201,7 +199,7 @@ fn pack_queries<S: PairDots>(isa: S, block: &Block<'_, bf16>, lines: &mut [bf16]
 
 impl<S: PairDots> Products<bf16, S> for Dots<'_> {
     #[inline(always)]
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, bf16>, to: Panels<'_, f32>) {
+    fn score(&mut self, isa: S, of: &Scoring<'_, '_, bf16>, to: &mut Panels<'_, f32>) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
         let keys = Rows::stored(table, range, table.width().next_multiple_of(2), self.rows);
         of.run::<S, Pairs>(isa, self.queries, keys, self.factor, to);

@@ -15,7 +15,7 @@ use crate::simd::Float;
 /// The products of one block of queries, with what they are packed in.
 pub(super) trait Products<T: Storage, S: Float<T::Real>> {
     /// The scores of one tile, in units of log₂ (over the soft cap where there is one), before bias and masks.
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, T>, to: Panels<'_, T::Real>);
+    fn score(&mut self, isa: S, of: &Scoring<'_, '_, T>, to: &mut Panels<'_, T::Real>);
     /// `out = out·alpha + a·V` for one tile; `false`, and nothing done, where that could multiply the weight 0 of a hidden key
     /// with something that is not finite.
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool;
@@ -38,7 +38,7 @@ impl<T: Storage> Scoring<'_, '_, T> {
         queries: &[M::Number],
         keys: Rows<'_, M::Number>,
         factor: T::Real,
-        to: Panels<'_, T::Real>,
+        to: &mut Panels<'_, T::Real>,
     ) {
         let width = self.block.keys.width().div_ceil(M::PER_LANE);
         for first in (0..self.reach.len()).step_by(2) {

@@ -153,9 +153,7 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
                     some[r] = isa.mul_add(load_first(isa, &rows[r][whole..]), q, some[r]);
                 }
             }
-            for r in 0..AT_ONCE {
-                sums.as_mut()[i + r] = some[r];
-            }
+            sums.as_mut()[i..i + AT_ONCE].copy_from_slice(&some);
         }
         let sums = isa.transpose(sums);
         let mut total = zero;

@@ -1,8 +1,8 @@
 //! From how numbers lie in memory to what sums are formed in, and back.
 
 use super::block::Forward;
-use super::dots::OnPairs;
-use crate::simd::{Float, Isa, MOST_LANES, Real};
+use super::dots::{self, OnPairs};
+use crate::simd::{Float, Isa, MOST_LANES, Real, dispatch_pairs};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
@@ -136,7 +136,10 @@ impl Storage for bf16 {
 
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, bf16>) {
-        if let Err(OnPairs(kernel)) = OnPairs(kernel).dispatch(isa) {
+        let suits = dots::suit(&kernel.block);
+        let kernel = OnPairs(kernel);
+        let given = if suits { dispatch_pairs(isa, kernel) } else { Err(kernel) };
+        if let Err(OnPairs(kernel)) = given {
             f32::dispatch(isa, kernel);
         }
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::View;
 use crate::attention::{Part, Scratch, Span, Storage, Table, Tile};
+use crate::simd::Isa;
 
 const ROWS: usize = 24;
 const KEYS: usize = 9;
