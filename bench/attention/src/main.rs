@@ -4,7 +4,7 @@
 //! load Q K V OUT [causal] [window=L] [mask=FILE] [statistics] [grad=FILE]   .npy files; prints `ok`
 //! run                                                           once, with `grad` backward too; prints seconds
 //! save                                                          writes OUT; prints `ok`
-//! peak f32 | peak f64                                           prints the FMA peak in GFLOP/s
+//! peak f32 | peak f64 | peak bf16                               prints the FMA peak in GFLOP/s
 //! ```
 //!
 //! bf16 has no name in `.npy`: arrays of `<u2` are taken for bf16.

@@ -34,11 +34,11 @@ impl<T: Storage> Arrays<T> {
         Arrays { shape, q: of(n, 1), k: of(m, 70_001), v: of(m, 90_001) }
     }
 
-    fn problem<'a>(&'a self, options: Options<'a, T>) -> Problem<'a, T> {
+    fn problem<'a>(&'a self, options: &Options<'a, T>) -> Problem<'a, T> {
         let [b, h, n, m, d] = self.shape;
         let view =
             |data, rows| View::new(data, &[b, h, rows, d]).expect("as many numbers as the shape asks for");
-        Problem::new(view(&self.q, n), view(&self.k, m), view(&self.v, m), options).expect("all of it fits")
+        Problem::new(view(&self.q, n), view(&self.k, m), view(&self.v, m), *options).expect("all of it fits")
     }
 }
 
@@ -47,7 +47,7 @@ fn line<T: Storage>(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
     shape: Shape,
-    options: Options<'_, T>,
+    options: &Options<'_, T>,
     request: Request,
 ) {
     let arrays = Arrays::<T>::new(shape);
@@ -69,14 +69,14 @@ fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, Wal
 fn shapes(criterion: &mut Criterion) {
     let mut group = group(criterion, "shapes");
     for shape in [[1, 12, 512, 512, 64], [8, 12, 128, 128, 64], [1, 32, 1, 4096, 128], [1, 3, 7, 7, 40]] {
-        line::<f32>(&mut group, "plain", shape, Options::default(), Request::default());
-        line::<bf16>(&mut group, "plain", shape, Options::default(), Request::default());
+        line::<f32>(&mut group, "plain", shape, &Options::default(), Request::default());
+        line::<bf16>(&mut group, "plain", shape, &Options::default(), Request::default());
     }
     let shape = [1, 12, 512, 512, 64];
-    line::<f16>(&mut group, "plain", shape, Options::default(), Request::default());
-    line::<f64>(&mut group, "plain", shape, Options::default(), Request::default());
+    line::<f16>(&mut group, "plain", shape, &Options::default(), Request::default());
+    line::<f64>(&mut group, "plain", shape, &Options::default(), Request::default());
     let causal = Options { causal: Some(Causal::Square), ..Options::default() };
-    line::<f32>(&mut group, "causal", shape, causal, Request::default());
+    line::<f32>(&mut group, "causal", shape, &causal, Request::default());
 }
 
 fn options(criterion: &mut Criterion) {
@@ -88,10 +88,10 @@ fn options(criterion: &mut Criterion) {
     let mask = View::new(&mask, &[n, m]).expect("as many as the shape asks for");
     let bias = View::new(&bias, &[n, m]).expect("as many as the shape asks for");
     let none = Options::default();
-    line::<f32>(&mut group, "plain", shape, none, Request::default());
-    line::<f32>(&mut group, "mask", shape, Options { mask: Some(mask), ..none }, Request::default());
-    line::<f32>(&mut group, "bias", shape, Options { bias: Some(bias), ..none }, Request::default());
-    line::<f32>(&mut group, "soft cap", shape, Options { softcap: Some(20.0), ..none }, Request::default());
+    line::<f32>(&mut group, "plain", shape, &none, Request::default());
+    line::<f32>(&mut group, "mask", shape, &Options { mask: Some(mask), ..none }, Request::default());
+    line::<f32>(&mut group, "bias", shape, &Options { bias: Some(bias), ..none }, Request::default());
+    line::<f32>(&mut group, "soft cap", shape, &Options { softcap: Some(20.0), ..none }, Request::default());
     let statistics = Request {
         lse: true,
         entropy: true,
@@ -100,9 +100,9 @@ fn options(criterion: &mut Criterion) {
         map: Some(MapSize { rows: 128, cols: 128 }),
         ..Request::default()
     };
-    line::<f32>(&mut group, "statistics", shape, none, statistics);
+    line::<f32>(&mut group, "statistics", shape, &none, statistics);
     let all = Request { top_k: 8, row_sum_error: true, ..statistics };
-    line::<f32>(&mut group, "all statistics", shape, none, all);
+    line::<f32>(&mut group, "all statistics", shape, &none, all);
 }
 
 fn gradients(criterion: &mut Criterion) {
@@ -110,7 +110,7 @@ fn gradients(criterion: &mut Criterion) {
     let shape = [1, 12, 512, 512, 64];
     let [b, h, n, _, d] = shape;
     let arrays = Arrays::<f32>::new(shape);
-    let problem = arrays.problem(Options::default());
+    let problem = arrays.problem(&Options::default());
     let found = forward(&problem, &Request { lse: true, ..Request::default() });
     let view = |data| View::new(data, &[b, h, n, d]).expect("as many numbers as the shape asks for");
     let lse = found.statistics.lse.expect("it was asked for");

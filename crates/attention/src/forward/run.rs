@@ -11,7 +11,7 @@ use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
 use spanwise_kernels::attention::{self, MapSums, Scratch, Storage, TopWeights, Wanted};
-use spanwise_kernels::simd::{Isa, Real};
+use spanwise_kernels::simd::Isa;
 
 /// Below so many products of scores and values the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
@@ -167,7 +167,7 @@ impl<T: Storage> Job<'_, '_, T> {
             let block = layout.block(self.problem, &item);
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
             let kernel = attention::Forward { block, scratch: &mut *scratch, out, lse, wanted };
-            T::Real::dispatch(self.isa, kernel);
+            T::attend(self.isa, kernel);
             (self.told)(rows.len());
         }
         partial

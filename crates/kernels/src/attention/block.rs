@@ -1,16 +1,18 @@
 //! The loop over the tiles of one block of query rows.
 
 use super::TILE_KEYS;
-use super::adjust::Adjust;
 use super::buffer::Buffer;
+use super::dots::DotBuffers;
 use super::dropout;
 use super::exp::exp2;
 use super::part::{Block, Span, Tile};
 use super::pools::{Pools, pools};
-use super::product::{Panels, Scores, Steps, Values, rows_at_once};
+use super::product::Panels;
+use super::products::{Products, Scoring, Weighing};
 use super::statistics::{Panel, Received, Wanted};
-use super::storage::{Rows, Storage, widen_row};
-use super::sweep::{all_finite, copy_strips, exponentials, maximum};
+use super::storage::Storage;
+use super::sweep::exponentials;
+use super::wide::{Wide, WideBuffers};
 use crate::Element;
 use crate::simd::{Float, FloatKernel, Real};
 use std::f64::consts::{LN_2, LOG2_E};
@@ -19,17 +21,17 @@ use std::ops::Range;
 /// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
 pub(super) const SLOT_KEYS: usize = TILE_KEYS + 8;
 
-/// From so many query rows on a strip of values is copied before it is used: rows that lie a power of two apart share
-/// few sets of the first cache and would push each other out of it.
-const STRIPS_FROM: usize = 32;
-
 /// Memory a block works in; one per thread, reused from block to block.
 pub struct Scratch<A> {
-    pub(super) queries: Buffer<A>,
+    pub(super) room: Room<A>,
+    pub(super) wide: WideBuffers<A>,
+    pub(super) dots: DotBuffers,
+}
+
+/// What a block needs beside its products.
+pub(super) struct Room<A> {
     lines: Buffer<A>,
-    pub(super) packed: Buffer<A>,
     pub(super) scores: Buffer<A>,
-    strips: Buffer<A>,
     dropped: Buffer<A>,
     out: Buffer<A>,
     rows: Buffer<A>,
@@ -39,17 +41,15 @@ pub struct Scratch<A> {
 impl<A: Real> Scratch<A> {
     /// Empty; it grows with the first block.
     pub const fn new() -> Self {
-        Scratch {
-            queries: Buffer::new(),
+        let room = Room {
             lines: Buffer::new(),
-            packed: Buffer::new(),
             scores: Buffer::new(),
-            strips: Buffer::new(),
             dropped: Buffer::new(),
             out: Buffer::new(),
             rows: Buffer::new(),
             pools: Buffer::new(),
-        }
+        };
+        Scratch { room, wide: WideBuffers::new(), dots: DotBuffers::new() }
     }
 }
 
@@ -81,21 +81,16 @@ pub(super) struct Reach {
 }
 
 /// The parts of [`Scratch`] in use, with their shapes.
-struct Work<'a, 'b, T: Storage> {
+struct Work<'a, 'b, T: Storage, P> {
     block: Block<'b, T>,
+    products: P,
     reach: Vec<Reach>,
     /// `E`, rounded up to whole vectors.
     width: usize,
     /// How far apart two panels of scores are.
     stride: usize,
-    /// `(panels, D, LANES)`.
-    queries: &'a [T::Real],
     /// `(LANES, TILE_KEYS)`.
     lines: &'a mut [T::Real],
-    /// A tile of keys or values.
-    packed: &'a mut [T::Real],
-    /// A tile of values, two vectors of columns after another: `(strips, TILE_KEYS, 2·LANES)`.
-    strips: &'a mut [T::Real],
     /// `(panels, slots, SLOT_KEYS, LANES)`: scores, then weights.
     scores: &'a mut [T::Real],
     /// `(panels, SLOT_KEYS, LANES)`: the weights of a tile after dropout; empty without it.
@@ -118,23 +113,38 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) {
-        let Forward { block, scratch, out, lse, mut wanted } = self;
-        let (rows, depth, value_width) = (block.spans.len(), block.keys.width(), block.values.width());
-        if rows == 0 {
+        let Forward { block, scratch, out, lse, wanted } = self;
+        if block.spans.is_empty() {
             return;
         }
+        let products = Wide::new(isa, &block, &mut scratch.wide);
+        Attend { block, room: &mut scratch.room, out, lse, wanted }.run(isa, products);
+    }
+}
+
+/// Attention of one block that has rows, with its products made ready.
+pub(super) struct Attend<'a, 'b, T: Storage> {
+    pub(super) block: Block<'b, T>,
+    pub(super) room: &'a mut Room<T::Real>,
+    pub(super) out: &'a mut [T],
+    pub(super) lse: &'a mut [f64],
+    pub(super) wanted: Option<Wanted<'a>>,
+}
+
+impl<T: Storage> Attend<'_, '_, T> {
+    #[inline(always)]
+    pub(super) fn run<S: Float<T::Real>, P: Products<T, S>>(self, isa: S, products: P) {
+        let Attend { block, room, out, lse, mut wanted } = self;
+        let (rows, value_width) = (block.spans.len(), block.values.width());
         let (panels, width) = (rows.div_ceil(S::LANES), value_width.next_multiple_of(S::LANES));
         let padded = panels * S::LANES;
         let slots = if wanted.is_some() { block.tiles.len().max(1) } else { 1 };
         let stride = slots * SLOT_KEYS * S::LANES;
         let drops = block.parts.iter().any(|part| part.dropping.is_some());
 
-        let lines = scratch.lines.reserve(S::LANES * TILE_KEYS.max(depth.next_multiple_of(S::LANES)));
-        let queries = scratch.queries.reserve(panels * depth * S::LANES);
-        pack_queries(isa, &block, lines, queries);
-        let out_rows = scratch.out.reserve(padded * width);
+        let out_rows = room.out.reserve(padded * width);
         out_rows.fill(T::Real::ZERO);
-        let (max, rest) = scratch.rows.reserve(padded * 5).split_at_mut(padded);
+        let (max, rest) = room.rows.reserve(padded * 5).split_at_mut(padded);
         let (next, rest) = rest.split_at_mut(padded);
         let (sum, rest) = rest.split_at_mut(padded);
         let (moment, alpha) = rest.split_at_mut(padded);
@@ -147,12 +157,10 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
             reach: (0..panels).map(|panel| reach(&block, panel * S::LANES, S::LANES)).collect(),
             width,
             stride,
-            queries,
-            lines,
-            packed: scratch.packed.reserve(TILE_KEYS * width.max(depth)),
-            strips: scratch.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
-            scores: scratch.scores.reserve(panels * stride),
-            dropped: scratch.dropped.reserve(if drops { panels * SLOT_KEYS * S::LANES } else { 0 }),
+            products,
+            lines: room.lines.reserve(S::LANES * TILE_KEYS),
+            scores: room.scores.reserve(panels * stride),
+            dropped: room.dropped.reserve(if drops { panels * SLOT_KEYS * S::LANES } else { 0 }),
             out: out_rows,
             max,
             next,
@@ -163,9 +171,9 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
             block,
         };
         let runs = wanted.as_ref().map(|wanted| pools(block.tiles, wanted.cells(block.keys.rows())));
-        let pooled = scratch.pools.reserve(2 * S::LANES * runs.as_ref().map_or(0, Vec::len));
+        let pooled = room.pools.reserve(2 * S::LANES * runs.as_ref().map_or(0, Vec::len));
         let (sums, maxima) = pooled.split_at_mut(pooled.len() / 2);
-        let mut pools = runs.as_ref().map(|pools| Pools { pools, sums, maxima });
+        let mut pools = runs.as_ref().map(|runs| Pools { runs, sums, maxima });
         for segment in block.tiles.chunks(slots) {
             for (slot, tile) in segment.iter().enumerate() {
                 work.score(isa, slot, *tile);
@@ -191,37 +199,6 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
     }
 }
 
-/// `qt[panel][i][lane] = factor·q[row][i]`; rows behind the last repeat it.
-#[inline(always)]
-fn pack_queries<T: Storage, S: Float<T::Real>>(
-    isa: S,
-    block: &Block<'_, T>,
-    lines: &mut [T::Real],
-    queries: &mut [T::Real],
-) {
-    let (lanes, depth) = (S::LANES, block.keys.width());
-    let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
-    let factor = isa.splat(T::Real::from_f64(factor));
-    let stride = depth.next_multiple_of(lanes);
-    for (panel, to) in queries.chunks_exact_mut(depth * lanes).enumerate() {
-        for lane in 0..lanes {
-            let (part, query) = block.query(panel * lanes + lane);
-            let line = &mut lines[lane * stride..][..depth];
-            widen_row(&part.queries, query, 0, line);
-        }
-        for i in (0..depth).step_by(lanes) {
-            let mut square = isa.square(factor);
-            for lane in 0..lanes {
-                square.as_mut()[lane] = isa.mul(isa.load(&lines[lane * stride + i..]), factor);
-            }
-            let square = isa.transpose(square);
-            for column in 0..lanes.min(depth - i) {
-                isa.store(square.as_ref()[column], &mut to[(i + column) * lanes..]);
-            }
-        }
-    }
-}
-
 pub(super) fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reach {
     let rows = &block.spans[first..(first + count).min(block.spans.len())];
     let every = Span { start: 0, end: usize::MAX };
@@ -231,48 +208,23 @@ pub(super) fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reac
     }
 }
 
-impl<T: Storage> Work<'_, '_, T> {
+impl<T: Storage, P> Work<'_, '_, T, P> {
     /// The scores of one tile, into `slot`, and the maximum with them.
     #[inline(always)]
-    fn score<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
-        let (lanes, depth) = (S::LANES, self.block.keys.width());
-        let keys = Rows::of(&self.block.keys, [tile.start, tile.end], depth, self.packed);
-        let at_once = 2;
-        let offset = slot * SLOT_KEYS * lanes;
-        for first in (0..self.reach.len()).step_by(at_once) {
-            let panels = at_once.min(self.reach.len() - first);
-            let group = &self.reach[first..first + panels];
-            let seen = group.iter().fold(Span { start: 0, end: 0 }, |hull, reach| hull.hull(reach.some));
-            let seen = seen.within(&tile);
-            Scores {
-                queries: &self.queries[first * depth * lanes..],
-                width: depth,
-                keys,
-                first: seen.start,
-                last: seen.end,
-                to: Panels { data: &mut self.scores[first * self.stride + offset..], stride: self.stride },
-            }
-            .run(isa, panels);
-            // While they lie in the first cache.
-            for panel in first..first + panels {
-                let reach = self.reach[panel];
-                let adjust = Adjust {
-                    block: &self.block,
-                    tile,
-                    row: panel * lanes,
-                    keys: reach.some.within(&tile),
-                    common: reach.all.within(&tile),
-                    scores: &mut self.scores[panel * self.stride + offset..][..TILE_KEYS * lanes],
-                    lines: self.lines,
-                };
-                adjust.run(isa);
-                let (rows, seen) = (panel * lanes..(panel + 1) * lanes, reach.some.within(&tile));
-                let from = panel * self.stride + offset;
-                let scores = &self.scores[from + seen.start * lanes..from + seen.end * lanes];
-                let max = maximum(isa, isa.load(&self.next[rows.clone()]), scores);
-                isa.store(max, &mut self.next[rows]);
-            }
-        }
+    fn score<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile)
+    where
+        P: Products<T, S>,
+    {
+        let offset = slot * SLOT_KEYS * S::LANES;
+        let of = Scoring {
+            block: &self.block,
+            reach: &self.reach,
+            tile,
+            lines: self.lines,
+            max: self.next,
+            to: Panels { data: &mut self.scores[offset..], stride: self.stride },
+        };
+        self.products.score(isa, of);
     }
 
     /// Scores of one panel to weights, with the maximum and the sum brought up to date.
@@ -325,52 +277,33 @@ impl<T: Storage> Work<'_, '_, T> {
 
     /// `out = out·alpha + a·V` for one tile.
     #[inline(always)]
-    fn weigh<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
-        let (lanes, rows, width) = (S::LANES, self.block.spans.len(), self.width);
+    fn weigh<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile)
+    where
+        P: Products<T, S>,
+    {
+        let lanes = S::LANES;
         if slot > 0 {
             // The maximum of the segment is known since its first tile.
             self.alpha.fill(T::Real::ONE);
         }
         self.drop_out(isa, slot, tile);
-        let values = Rows::of(&self.block.values, [tile.start, tile.end], width, self.packed);
-        let hides =
-            tile.dense || self.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
-        if hides && !all_finite(isa, values, tile.end - tile.start) {
-            return self.weigh_carefully(lanes, slot, tile);
-        }
-        let (weights, stride, slot) = if self.dropped.is_empty() {
-            (&*self.scores, self.stride, slot)
+        let (weights, stride) = if self.dropped.is_empty() {
+            (&self.scores[slot * SLOT_KEYS * lanes..], self.stride)
         } else {
-            (&*self.dropped, SLOT_KEYS * lanes, 0)
+            (&*self.dropped, SLOT_KEYS * lanes)
         };
-        let at_once = rows_at_once::<T::Real, S>();
-        let in_strips = rows >= STRIPS_FROM;
-        if in_strips {
-            copy_strips(isa, values, tile.end - tile.start, self.strips);
-        }
-        for column in (0..width).step_by(2 * lanes) {
-            let columns = (width - column).min(2 * lanes);
-            let values = if in_strips {
-                Rows::gapless(&self.strips[column * TILE_KEYS..][..TILE_KEYS * 2 * lanes], 2 * lanes)
-            } else {
-                values.columns(column, columns)
-            };
-            for row in (0..rows).step_by(at_once) {
-                let seen = reach(&self.block, row, at_once).some.within(&tile);
-                let first = row / lanes * stride + (slot * SLOT_KEYS + seen.start) * lanes;
-                Values {
-                    weights: &weights[first + row % lanes..],
-                    steps: Steps::along_keys(lanes, seen.len()),
-                    rows: values,
-                    first: seen.start,
-                    last: seen.end,
-                    alpha: &self.alpha[row..],
-                    out: &mut self.out[row * width..],
-                    width,
-                    column,
-                }
-                .run(isa, columns / lanes);
-            }
+        let of = Weighing {
+            block: &self.block,
+            reach: &self.reach,
+            tile,
+            weights,
+            stride,
+            alpha: self.alpha,
+            out: &mut *self.out,
+            width: self.width,
+        };
+        if !self.products.weigh(isa, of) {
+            self.weigh_carefully(lanes, slot, tile);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Scratch memory that begins at a cache line, so that no vector straddles two.
 
-use crate::simd::Real;
+use crate::Element;
 
 /// Numbers that begin at a cache line. Grows, never shrinks.
 pub(super) struct Buffer<A> {
@@ -9,7 +9,7 @@ pub(super) struct Buffer<A> {
     numbers: std::marker::PhantomData<A>,
 }
 
-impl<A: Real> Buffer<A> {
+impl<A: Element> Buffer<A> {
     pub(super) const fn new() -> Self {
         Buffer { words: Vec::new(), numbers: std::marker::PhantomData }
     }
@@ -24,8 +24,8 @@ impl<A: Real> Buffer<A> {
             self.words = vec![0; words];
         }
         let skipped = (self.words.as_ptr() as usize).wrapping_neg() % 64 / 8;
-        // SAFETY: the words are initialised bytes, from the skipped ones on aligned for every number; f32 and f64, the
-        // only reals, may be any bytes; `len` numbers fit into the words behind at most seven.
+        // SAFETY: the words are initialised bytes, from the skipped ones on aligned for every number; f32, f64,
+        // bf16 and f16, the only elements, may be any bytes; `len` numbers fit into the words behind at most seven.
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().add(skipped).cast::<A>(), len) }
     }
 }

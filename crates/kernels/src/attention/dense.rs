@@ -38,6 +38,7 @@ pub(super) struct Dense<'a, 'b, T: Storage> {
 }
 
 /// Where the vectors of a bias come from.
+#[allow(clippy::large_enum_variant, reason = "one lives on the stack for each panel")]
 #[derive(Clone, Copy)]
 enum Source<'a, A, V> {
     /// One vector for all keys.

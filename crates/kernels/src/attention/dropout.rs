@@ -13,7 +13,7 @@
 use super::part::Block;
 use super::storage::Storage;
 use crate::Element;
-use crate::simd::{Float, Real};
+use crate::simd::{Float, MOST_LANES, Real};
 
 /// Dropout of one head of one batch entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,9 +67,6 @@ pub(super) struct Panel<A> {
     threshold: u32,
     line: [A; MOST_LANES],
 }
-
-/// Lanes of the widest vector there is.
-const MOST_LANES: usize = 16;
 
 impl<A: Real> Panel<A> {
     /// Of the rows from `first` on; `None` without dropout.

@@ -14,11 +14,8 @@ use crate::simd::{Float, Real};
 /// `2^x` for `x` up to 127 (f32) or 1023 (f64).
 #[inline(always)]
 pub fn exp2<A: Real, S: Float<A>>(isa: S, x: S::Vector) -> S::Vector {
-    // `max` gives its second operand where that is NaN.
-    let x = isa.max(isa.splat(S::LOWEST_EXPONENT), x);
-    let n = isa.round(x);
-    let tail = power_less_one(isa, isa.sub(x, n));
-    isa.scale(isa.add(tail, isa.splat(A::ONE)), n)
+    let (n, r) = isa.split(x);
+    isa.scale(isa.mul_add(polynomial(isa, r), r, isa.splat(A::ONE)), n)
 }
 
 /// `tanh(x)`, by way of `E = exp(2x) − 1`, as `E / (E + 2)`: no cancellation near 0.
@@ -29,19 +26,20 @@ pub fn tanh<A: Real, S: Float<A>>(isa: S, x: S::Vector) -> S::Vector {
     let x = isa.max(low, isa.min(high, x));
     let y = isa.mul(x, isa.splat(A::from_f64(2.0 * std::f64::consts::LOG2_E)));
     let n = isa.round(y);
-    let tail = power_less_one(isa, isa.sub(y, n));
+    let r = isa.sub(y, n);
+    let tail = isa.mul(polynomial(isa, r), r);
     // 2^n·(1 + tail) − 1, where 2^n − 1 is exact for small n: near 0 all of it is `tail`.
     let power = isa.scale(isa.splat(A::ONE), n);
     let e = isa.mul_add(power, tail, isa.sub(power, isa.splat(A::ONE)));
     isa.div(e, isa.add(e, isa.splat(A::from_f64(2.0))))
 }
 
-/// `2^r − 1` for `|r| ≤ ½`.
+/// `(2^r − 1)/r` for `|r| ≤ ½`.
 #[inline(always)]
-fn power_less_one<A: Real, S: Float<A>>(isa: S, r: S::Vector) -> S::Vector {
+fn polynomial<A: Real, S: Float<A>>(isa: S, r: S::Vector) -> S::Vector {
     let mut p = isa.splat(A::POWER[A::POWER.len() - 1]);
     for &c in A::POWER[..A::POWER.len() - 1].iter().rev() {
         p = isa.mul_add(p, r, isa.splat(c));
     }
-    isa.mul(p, r)
+    p
 }

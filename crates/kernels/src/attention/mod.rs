@@ -10,8 +10,11 @@
 //! o / l
 //! ```
 //!
-//! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, so that the exponential is a plain power of two. Lanes
-//! are queries, so that no step of the softmax crosses lanes. Where statistics are asked for, the tiles of a block stay in
+//! The two products multiply numbers in the type sums are formed in (wide.rs), or pairs of bf16 (dots.rs), with the same
+//! register tiles and the same loops around them (products.rs).
+//!
+//! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, or into the sums of pairs, so that the exponential is a
+//! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are asked for, the tiles of a block stay in
 //! memory together (`whole_rows`), the maximum is known before the first exponential, and what follows of a panel's weights is
 //! taken while they lie in cache (pools.rs, statistics.rs, top.rs).
 //!
@@ -29,12 +32,16 @@ mod block;
 mod buffer;
 mod careful;
 mod dense;
+mod dots;
 mod dropout;
 mod exp;
+mod multiply;
 mod pair;
 mod part;
 mod pools;
 mod product;
+mod products;
+mod rows;
 mod rowwise;
 mod statistics;
 mod storage;
@@ -43,6 +50,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod top;
+mod wide;
 
 pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows};
 pub use block::{Forward, Scratch};

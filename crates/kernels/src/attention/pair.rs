@@ -6,9 +6,11 @@ use super::backward::{BiasSums, GradientRows, KeyTile};
 use super::block::{Reach, SLOT_KEYS, reach};
 use super::dropout;
 use super::exp::{exp2, tanh};
+use super::multiply::Singles;
 use super::part::Span;
 use super::product::{Panels, Scores, Steps, Values, rows_at_once};
-use super::storage::{Rows, Storage, widen_row};
+use super::rows::Rows;
+use super::storage::{Storage, widen_row};
 use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, Real};
@@ -145,8 +147,9 @@ impl<T: Storage> Pair<'_, '_, T> {
                 first: seen.start,
                 last: seen.end,
                 to: Panels { data: &mut self.weights[first * stride..], stride },
+                factor: T::Real::ONE,
             }
-            .run(isa, panels);
+            .run::<S, Singles>(isa, panels);
             Scores {
                 queries: &self.gt[first * keys.width * S::LANES..],
                 width: keys.width,
@@ -154,8 +157,9 @@ impl<T: Storage> Pair<'_, '_, T> {
                 first: seen.start,
                 last: seen.end,
                 to: Panels { data: &mut self.grads[first * stride..], stride },
+                factor: T::Real::ONE,
             }
-            .run(isa, panels);
+            .run::<S, Singles>(isa, panels);
         }
     }
 
@@ -285,7 +289,7 @@ impl<T: Storage> Pair<'_, '_, T> {
         for row in (0..self.rows.block.spans.len()).step_by(at_once) {
             let seen = reach(&self.rows.block, row, at_once).some.within(&self.rows.tile);
             let from = row / lanes * SLOT_KEYS * lanes + seen.start * lanes + row % lanes;
-            let steps = Steps::along_keys(lanes, seen.len());
+            let steps = Steps::along_keys(lanes, 1, seen.len());
             let of = Product { steps, range: [seen.start, seen.end], alpha: self.ones };
             if !seen.is_empty() {
                 of.add(isa, &self.grads[from..], keys.keys, &mut self.dq[row * width..], width);
@@ -318,7 +322,7 @@ impl<A: Real> Product<'_, A> {
                 width,
                 column,
             }
-            .run(isa, columns / S::LANES);
+            .run::<S, Singles>(isa, columns / S::LANES);
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Pool {
 
 /// The runs of a block's keys, with the pooled weights of one panel.
 pub(super) struct Pools<'a, A> {
-    pub(super) pools: &'a [Pool],
+    pub(super) runs: &'a [Pool],
     /// `(pools, LANES)`.
     pub(super) sums: &'a mut [A],
     /// `(pools, LANES)`.
@@ -70,7 +70,7 @@ impl<A: Real> Pools<'_, A> {
         let zero = isa.splat(A::ZERO);
         let mut total = Sums { sum: zero, moment: zero, max: zero };
         let (mut last, mut own) = (usize::MAX, 0..0);
-        for (i, pool) in self.pools.iter().enumerate() {
+        for (i, pool) in self.runs.iter().enumerate() {
             if pool.slot != last {
                 (last, own) = (pool.slot, seen(pool.slot));
             }

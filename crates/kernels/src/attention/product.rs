@@ -8,6 +8,9 @@
 //! grads:  o[key][column]     += Σ_row a[panel][key][lane] · v[row][column]   the same, with other steps through a
 //! ```
 //!
+//! What is multiplied are numbers, one to a lane, or pairs of bf16, two to a lane ([`Multiply`]); then `i` and `key` above
+//! count pairs. The text is the same.
+//!
 //! Keys and values are read as they lie. R·C sums stay in registers for the whole inner loop: 8 × 2 of thirty-two
 //! registers; of sixteen 6 × 2 for scores, which leaves room for two vectors and two broadcasts (4 × 3 would not, and a sum
 //! that is spilled waits for memory in every step), and 4 × 2 for values, whose rows must divide a panel.
@@ -16,7 +19,9 @@
 //! build does not inline it (incremental, or without link-time optimisation) the sums' addresses escape and every step
 //! goes through memory.
 
-use super::storage::Rows;
+use super::multiply::Multiply;
+use super::rows::Rows;
+use crate::Element;
 use crate::simd::{Float, Real, Registers};
 
 /// Panels of scores, `keys` apart; the keys of one lie one after another, a vector each.
@@ -28,36 +33,43 @@ pub(super) struct Panels<'a, A> {
 }
 
 /// `s = Qᵀ·K` for the keys `first..last` of a tile and consecutive panels of queries.
-pub(super) struct Scores<'a, A> {
-    /// `(panels, D, LANES)`.
-    pub(super) queries: &'a [A],
+pub(super) struct Scores<'a, A, N> {
+    /// `(panels, width, LANES)`.
+    pub(super) queries: &'a [N],
+    /// `D`, in lanes.
     pub(super) width: usize,
-    pub(super) keys: Rows<'a, A>,
+    pub(super) keys: Rows<'a, N>,
     pub(super) first: usize,
     pub(super) last: usize,
     /// Key `j` of the tile goes to `j·LANES`; up to seven vectors behind `last` are overwritten.
     pub(super) to: Panels<'a, A>,
+    /// What products become scores by, where that is not in the queries.
+    pub(super) factor: A,
 }
 
-impl<A: Real> Scores<'_, A> {
+impl<A: Real, N: Element> Scores<'_, A, N> {
     /// `panels` of them, in as few and as wide register tiles as there are.
     #[inline(always)]
-    pub(super) fn run<S: Float<A>>(mut self, isa: S, panels: usize) {
-        assert!(self.queries.len() >= panels * self.width * S::LANES);
+    pub(super) fn run<S: Float<A>, M: Multiply<A, S, Number = N>>(mut self, isa: S, panels: usize) {
+        assert!(self.queries.len() >= panels * self.width * S::LANES * M::PER_LANE);
         let room = (self.last + 7) * S::LANES;
         assert!(panels == 0 || self.to.data.len() >= (panels - 1) * self.to.stride + room);
         let mut panel = 0;
         while panel < panels {
             panel += match (S::REGISTERS, panels - panel) {
-                (Registers::Sixteen, 2..) => self.group::<S, 6, 2>(isa, panel),
-                (Registers::ThirtyTwo, 2..) => self.group::<S, 8, 2>(isa, panel),
-                _ => self.group::<S, 8, 1>(isa, panel),
+                (Registers::Sixteen, 2..) => self.group::<S, M, 6, 2>(isa, panel),
+                (Registers::ThirtyTwo, 2..) => self.group::<S, M, 8, 2>(isa, panel),
+                _ => self.group::<S, M, 8, 1>(isa, panel),
             };
         }
     }
 
     #[inline(always)]
-    fn group<S: Float<A>, const R: usize, const C: usize>(&mut self, isa: S, panel: usize) -> usize {
+    fn group<S: Float<A>, M: Multiply<A, S, Number = N>, const R: usize, const C: usize>(
+        &mut self,
+        isa: S,
+        panel: usize,
+    ) -> usize {
         let mut j = self.first;
         while j < self.last {
             // Past the end the last key stands in; what comes of it is never looked at.
@@ -66,47 +78,48 @@ impl<A: Real> Scores<'_, A> {
                 let key = if j + r < self.last { j + r } else { self.last - 1 };
                 keys[r] = self.keys.row(key);
             }
-            self.tile(isa, panel, j, keys, [(); C]);
+            self.tile::<S, M, R, C>(isa, panel, j, keys);
             j += R;
         }
         C
     }
 
     #[inline(always)]
-    fn tile<S: Float<A>, const R: usize, const C: usize>(
+    fn tile<S: Float<A>, M: Multiply<A, S, Number = N>, const R: usize, const C: usize>(
         &mut self,
         isa: S,
         panel: usize,
         j: usize,
-        keys: [&[A]; R],
-        _: [(); C],
+        keys: [&[N]; R],
     ) {
-        let (lanes, width) = (S::LANES, self.width);
+        let (lanes, width, per) = (S::LANES, self.width, M::PER_LANE);
         let mut pointers = [keys[0].as_ptr(); R];
         for r in 0..R {
-            pointers[r] = keys[r][..width].as_ptr();
+            pointers[r] = keys[r][..width * per].as_ptr();
         }
         let mut sums = [[isa.splat(A::ZERO); C]; R];
         // SAFETY: `run` has checked that the queries hold `panel + C` panels of `width` vectors and that the scores
-        // hold a vector for each of the keys j … j + R − 1 in each panel; each key holds `width` numbers.
+        // hold a vector for each of the keys j … j + R − 1 in each panel; each key holds `width` lanes.
         unsafe {
-            let queries = self.queries.as_ptr().add(panel * width * lanes);
+            let queries = self.queries.as_ptr().add(panel * width * lanes * per);
             for i in 0..width {
-                let mut q = [isa.splat(A::ZERO); C];
-                for c in 0..C {
-                    q[c] = isa.load_at(queries.add((c * width + i) * lanes));
+                let mut q = [M::load_at(isa, queries.add(i * lanes * per)); C];
+                for c in 1..C {
+                    q[c] = M::load_at(isa, queries.add((c * width + i) * lanes * per));
                 }
                 for r in 0..R {
-                    let k = isa.splat(*pointers[r].add(i));
+                    let k = M::splat_at(isa, pointers[r].add(i * per));
                     for c in 0..C {
-                        sums[r][c] = isa.mul_add(k, q[c], sums[r][c]);
+                        sums[r][c] = M::add(isa, k, q[c], sums[r][c]);
                     }
                 }
             }
+            let factor = isa.splat(self.factor);
             let to = self.to.data.as_mut_ptr().add(panel * self.to.stride + j * lanes);
             for r in 0..R {
                 for c in 0..C {
-                    isa.store_at(sums[r][c], to.add(c * self.to.stride + r * lanes));
+                    let score = M::score(isa, sums[r][c], factor);
+                    isa.store_at(score, to.add(c * self.to.stride + r * lanes));
                 }
             }
         }
@@ -115,13 +128,13 @@ impl<A: Real> Scores<'_, A> {
 
 /// `o = o·alpha + a·V` for a run of keys and a few rows of one panel; and, with other steps through the weights, the
 /// same product over the rows of several panels for a few keys, which the gradients of keys and values are.
-pub(super) struct Values<'a, A> {
+pub(super) struct Values<'a, A, N> {
     /// From the first weight of the first output row on.
-    pub(super) weights: &'a [A],
+    pub(super) weights: &'a [N],
     /// How the weights lie.
     pub(super) steps: Steps,
-    /// The columns that are added to, one or two vectors of them.
-    pub(super) rows: Rows<'a, A>,
+    /// The columns that are added to, one or two vectors of them; a row for each key or pair of keys.
+    pub(super) rows: Rows<'a, N>,
     pub(super) first: usize,
     pub(super) last: usize,
     /// One per row.
@@ -133,7 +146,7 @@ pub(super) struct Values<'a, A> {
     pub(super) column: usize,
 }
 
-/// How far apart weights are: those of output row `r` and value row `i` at `r·row + i/inner·outer + i%inner·step`.
+/// How far apart weights are, in numbers: those of output row `r` and value row `i` at `r·row + i/inner·outer + i%inner·step`.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     pub(super) row: usize,
@@ -144,10 +157,10 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// `(keys, LANES)`: output rows are lanes, value rows are keys.
+    /// `(keys, LANES)` of `per_lane` numbers: output rows are lanes, value rows are keys or pairs of them.
     #[inline(always)]
-    pub(super) fn along_keys(lanes: usize, keys: usize) -> Steps {
-        Steps { row: 1, step: lanes, inner: keys.max(1), outer: 0 }
+    pub(super) fn along_keys(lanes: usize, per_lane: usize, keys: usize) -> Steps {
+        Steps { row: per_lane, step: lanes * per_lane, inner: keys.max(1), outer: 0 }
     }
 
     /// `(panels, keys, LANES)`, panels `stride` apart: output rows are keys, value rows are lanes.
@@ -166,32 +179,34 @@ pub(super) fn rows_at_once<A: Real, S: Float<A>>() -> usize {
     }
 }
 
-impl<A: Real> Values<'_, A> {
+impl<A: Real, N: Element> Values<'_, A, N> {
     /// `vectors` of columns: one or two.
     #[inline(always)]
-    pub(super) fn run<S: Float<A>>(mut self, isa: S, vectors: usize) {
+    pub(super) fn run<S: Float<A>, M: Multiply<A, S, Number = N>>(mut self, isa: S, vectors: usize) {
         match (S::REGISTERS, vectors) {
-            (Registers::Sixteen, 2..) => self.tile::<S, 4, 2>(isa),
-            (Registers::Sixteen, _) => self.tile::<S, 4, 1>(isa),
-            (Registers::ThirtyTwo, 2..) => self.tile::<S, 8, 2>(isa),
-            (Registers::ThirtyTwo, _) => self.tile::<S, 8, 1>(isa),
+            (Registers::Sixteen, 2..) => self.tile::<S, M, 4, 2>(isa),
+            (Registers::Sixteen, _) => self.tile::<S, M, 4, 1>(isa),
+            (Registers::ThirtyTwo, 2..) => self.tile::<S, M, 8, 2>(isa),
+            (Registers::ThirtyTwo, _) => self.tile::<S, M, 8, 1>(isa),
         }
     }
 
     #[inline(always)]
-    fn tile<S: Float<A>, const R: usize, const C: usize>(&mut self, isa: S) {
+    fn tile<S: Float<A>, M: Multiply<A, S, Number = N>, const R: usize, const C: usize>(&mut self, isa: S) {
         let (lanes, count) = (S::LANES, self.last - self.first);
         if count == 0 {
             return;
         }
         // The first and the last row lie inside the memory, so all between them do.
-        let values = self.rows.row(self.first)[..C * lanes].as_ptr();
-        let _ = &self.rows.row(self.last - 1)[..C * lanes];
+        let vector = lanes * M::PER_LANE;
+        let values = self.rows.row(self.first)[..C * vector].as_ptr();
+        let _ = &self.rows.row(self.last - 1)[..C * vector];
         let stride = self.rows.stride();
         let Steps { row, step, inner, outer } = self.steps;
         assert!(count % inner == 0 && self.alpha.len() >= R);
         let rounds = count / inner;
-        assert!(self.weights.len() > (R - 1) * row + (rounds - 1) * outer + (inner - 1) * step);
+        let last = (R - 1) * row + (rounds - 1) * outer + (inner - 1) * step;
+        assert!(self.weights.len() >= last + M::PER_LANE);
         assert!(self.column + C * lanes <= self.width && self.out.len() >= R * self.width);
         let mut sums = [[isa.splat(A::ZERO); C]; R];
         // SAFETY: all that is read and written has been checked above; `values` walks from the first to the last row
@@ -201,14 +216,14 @@ impl<A: Real> Values<'_, A> {
             for round in 0..rounds {
                 let weights = self.weights.as_ptr().add(round * outer);
                 for i in 0..inner {
-                    let mut v = [isa.splat(A::ZERO); C];
-                    for c in 0..C {
-                        v[c] = isa.load_at(values.add(c * lanes));
+                    let mut v = [M::load_at(isa, values); C];
+                    for c in 1..C {
+                        v[c] = M::load_at(isa, values.add(c * vector));
                     }
                     for r in 0..R {
-                        let a = isa.splat(*weights.add(i * step + r * row));
+                        let a = M::splat_at(isa, weights.add(i * step + r * row));
                         for c in 0..C {
-                            sums[r][c] = isa.mul_add(a, v[c], sums[r][c]);
+                            sums[r][c] = M::add(isa, a, v[c], sums[r][c]);
                         }
                     }
                     values = values.wrapping_offset(stride);

@@ -8,19 +8,24 @@
 //!     o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
 //! ```
 //!
+//! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored.
+//!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::block::{Denominator, Scratch};
 use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
-use super::storage::{Rows, Storage, widen_row};
+use super::rows::Rows;
+use super::storage::{Storage, load_first, widen_row};
 use crate::Element;
 use crate::simd::{Float, FloatKernel, Real};
 use std::f64::consts::LOG2_E;
 
 /// Keys to a chunk: keys and values of one fit the first cache.
 const CHUNK: usize = 64;
+/// Keys that are multiplied at once, so that their sums do not wait for each other; divides every number of lanes.
+const AT_ONCE: usize = 4;
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 const HIDDEN: f64 = -1.0;
 
@@ -58,7 +63,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             sum: vec![T::Real::ZERO; rows],
         };
         let scale = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
-        let queries = scratch.queries.reserve(rows * depth);
+        let queries = scratch.wide.queries.reserve(rows * depth);
         for (row, to) in queries.chunks_exact_mut(depth).enumerate() {
             let (part, query) = block.query(row);
             widen_row(&part.queries, query, 0, to);
@@ -66,19 +71,24 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 *x = *x * scale;
             }
         }
-        let scores = scratch.scores.reserve(rows * CHUNK);
-        let packed = scratch.packed.reserve(CHUNK * depth.max(width));
+        let scores = scratch.room.scores.reserve(rows * CHUNK);
+        let packed = scratch.wide.packed.reserve(CHUNK * depth.max(width));
         let seen =
             block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
         let mut start = seen.start;
         while start < seen.end {
             // Chunks end at multiples of their size, so that none straddles two pages of a cache.
             let count = (CHUNK - start % CHUNK).min(seen.end - start);
-            let chunk = Rows::of(&block.keys, [start, start + count], depth, packed);
-            for (query, scores) in queries.chunks_exact(depth).zip(scores.chunks_exact_mut(CHUNK)) {
-                products(isa, query, chunk, &mut scores[..count]);
+            let range = [start, start + count];
+            if let Some(keys) = Rows::lying(&block.keys, range) {
+                products(isa, queries, keys, scores, count);
+            } else {
+                products(isa, queries, Rows::of(isa, &block.keys, range, depth, packed), scores, count);
             }
-            let values = Rows::of(&block.values, [start, start + count], width, packed);
+            let lying = Rows::lying(&block.values, range);
+            if lying.is_none() {
+                block.values.widen_rows(isa, range, width, packed);
+            }
             for row in 0..rows {
                 let scores = &mut scores[row * CHUNK..][..CHUNK];
                 adjust(&block, row, start, &mut scores[..count]);
@@ -88,7 +98,10 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 let sums = [&mut run.max[row], &mut run.sum[row]];
                 if weigh(isa, scores, sums, out) {
                     drop_out(&block, row, start, &mut scores[..count]);
-                    add_values(isa, &scores[..count], values, out);
+                    match lying {
+                        Some(values) => add_values(isa, &scores[..count], values, out),
+                        None => add_values(isa, &scores[..count], Rows::gapless(packed, width), out),
+                    }
                 }
             }
             start += count;
@@ -97,25 +110,53 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
     }
 }
 
+/// `s[row][key] = q[row]·k[key]` for `count` keys, which are widened on the way.
+#[inline(always)]
+fn products<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    queries: &[T::Real],
+    keys: Rows<'_, T>,
+    scores: &mut [T::Real],
+    count: usize,
+) {
+    for (query, scores) in queries.chunks_exact(keys.width()).zip(scores.chunks_exact_mut(CHUNK)) {
+        dots(isa, query, keys, &mut scores[..count]);
+    }
+}
+
 /// `s[key] = q·k[key]`.
 #[inline(always)]
-fn products<A: Real, S: Float<A>>(isa: S, query: &[A], keys: Rows<'_, A>, scores: &mut [A]) {
+fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
     let (lanes, whole) = (S::LANES, query.len() - query.len() % S::LANES);
+    let zero = isa.splat(T::Real::ZERO);
     for (group, scores) in scores.chunks_mut(lanes).enumerate() {
-        let mut sums = isa.square(isa.splat(A::ZERO));
-        for i in 0..scores.len() {
-            let key = keys.row(group * lanes + i);
-            let mut sum = isa.splat(A::ZERO);
+        let mut sums = isa.square(zero);
+        for i in (0..scores.len()).step_by(AT_ONCE) {
+            let (mut some, mut rows) = ([zero; AT_ONCE], [&keys.row(0)[..query.len()]; AT_ONCE]);
+            for r in 0..AT_ONCE {
+                // Past the end the last key stands in; what comes of it is not stored.
+                let key = if i + r < scores.len() { i + r } else { scores.len() - 1 };
+                rows[r] = &keys.row(group * lanes + key)[..query.len()];
+            }
             for c in (0..whole).step_by(lanes) {
-                sum = isa.mul_add(isa.load(&key[c..]), isa.load(&query[c..]), sum);
+                // SAFETY: the query and each row hold a vector from `c` on.
+                unsafe {
+                    let q = isa.load_at(query.as_ptr().add(c));
+                    for r in 0..AT_ONCE {
+                        some[r] = isa.mul_add(T::load_at(isa, rows[r].as_ptr().add(c)), q, some[r]);
+                    }
+                }
             }
             if whole < query.len() {
-                sum = isa.mul_add(isa.load_first(&key[whole..]), isa.load_first(&query[whole..]), sum);
+                let q = isa.load_first(&query[whole..]);
+                for r in 0..AT_ONCE {
+                    some[r] = isa.mul_add(load_first(isa, &rows[r][whole..]), q, some[r]);
+                }
             }
-            sums.as_mut()[i] = sum;
+            sums.as_mut()[i..i + AT_ONCE].copy_from_slice(&some);
         }
         let sums = isa.transpose(sums);
-        let mut total = isa.splat(A::ZERO);
+        let mut total = zero;
         for &sum in sums.as_ref() {
             total = isa.add(total, sum);
         }
@@ -201,40 +242,74 @@ fn drop_out<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, weights:
     }
 }
 
-/// `o += Σ a[key]·v[key]`, four vectors of columns at a time, without the hidden keys.
+/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way.
 #[inline(always)]
-fn add_values<A: Real, S: Float<A>>(isa: S, weights: &[A], values: Rows<'_, A>, out: &mut [A]) {
-    let step = 4 * S::LANES;
-    for (group, out) in out.chunks_mut(step).enumerate() {
-        let columns = group * step..group * step + out.len();
-        let mut sums = [isa.splat(A::ZERO); 4];
-        if out.len() == step {
-            for (key, &weight) in weights.iter().enumerate() {
-                if weight < A::ZERO {
-                    continue;
-                }
-                let weight = isa.splat(weight);
-                let value = &values.row(key)[columns.clone()];
-                for i in 0..4 {
-                    sums[i] = isa.mul_add(weight, isa.load(&value[i * S::LANES..]), sums[i]);
-                }
-            }
-        } else {
-            for (key, &weight) in weights.iter().enumerate() {
-                if weight < A::ZERO {
-                    continue;
-                }
-                let weight = isa.splat(weight);
-                let value = &values.row(key)[columns.start..columns.end];
-                for i in 0..value.len().div_ceil(S::LANES) {
-                    sums[i] = isa.mul_add(weight, isa.load_first(&value[i * S::LANES..]), sums[i]);
-                }
-            }
+fn add_values<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+) {
+    let mut column = 0;
+    while column < out.len() {
+        // Whole rows where they fit the registers: memory is then read from front to back.
+        column += match (out.len() - column) / S::LANES {
+            8.. => add_columns::<T, S, 8>(isa, weights, values, out, column),
+            4.. => add_columns::<T, S, 4>(isa, weights, values, out, column),
+            1.. => add_columns::<T, S, 1>(isa, weights, values, out, column),
+            0 => add_last(isa, weights, values, out, column),
+        };
+    }
+}
+
+/// `C` vectors of columns, and how many columns that are.
+#[inline(always)]
+fn add_columns<T: Storage, S: Float<T::Real>, const C: usize>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+    column: usize,
+) -> usize {
+    let mut sums = [isa.splat(T::Real::ZERO); C];
+    for key in 0..weights.len() {
+        if weights[key] < T::Real::ZERO {
+            continue;
         }
-        for (i, out) in out.chunks_mut(S::LANES).enumerate() {
-            isa.store_first(isa.add(sums[i], isa.load_first(out)), out);
+        let weight = isa.splat(weights[key]);
+        let value = values.row(key)[column..][..C * S::LANES].as_ptr();
+        for c in 0..C {
+            // SAFETY: the row holds C vectors from `column` on.
+            let v = unsafe { T::load_at(isa, value.add(c * S::LANES)) };
+            sums[c] = isa.mul_add(weight, v, sums[c]);
         }
     }
+    for c in 0..C {
+        let out = &mut out[column + c * S::LANES..][..S::LANES];
+        isa.store(isa.add(sums[c], isa.load(out)), out);
+    }
+    C * S::LANES
+}
+
+/// The columns from `column` on, fewer than a vector.
+#[inline(always)]
+fn add_last<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+    column: usize,
+) -> usize {
+    let mut sum = isa.splat(T::Real::ZERO);
+    for key in 0..weights.len() {
+        if weights[key] < T::Real::ZERO {
+            continue;
+        }
+        sum = isa.mul_add(isa.splat(weights[key]), load_first(isa, &values.row(key)[column..]), sum);
+    }
+    let out = &mut out[column..];
+    isa.store_first(isa.add(sum, isa.load_first(out)), out);
+    out.len()
 }
 
 impl<A: Real> Run<A> {

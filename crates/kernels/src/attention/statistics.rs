@@ -159,7 +159,7 @@ impl<T: Storage> Panel<'_, '_, T> {
         let mut line = [T::Real::ZERO; MOST_LANES];
         line[..rows.len()].copy_from_slice(&self.inverse[..rows.len()]);
         let factors = isa.load(&line);
-        let (pools, zero) = (self.pools.pools, isa.splat(T::Real::ZERO));
+        let (pools, zero) = (self.pools.runs, isa.splat(T::Real::ZERO));
         let mut first = 0;
         while first < pools.len() {
             let cell = pools[first].cell;
@@ -263,7 +263,7 @@ fn two_sum<A: Real, S: Float<A>>(
 /// What each key receives from the rows of each part.
 pub(super) struct Received<'a, A> {
     /// `(parts, M)`.
-    received: &'a mut [f64],
+    mass: &'a mut [f64],
     keys: usize,
     /// `(parts, panels·LANES)`: the rows' inverses, 0 outside the part and in lost rows.
     factors: Vec<A>,
@@ -278,7 +278,7 @@ impl<'a, A: Real> Received<'a, A> {
         inverse: &[A],
         wanted: &'a mut Wanted<'_>,
     ) -> Option<Self> {
-        let received = wanted.received.as_deref_mut()?;
+        let mass = wanted.received.as_deref_mut()?;
         let rows: Vec<_> = block.parts.iter().map(|part| part.row..part.row + part.count).collect();
         let mut factors = vec![A::ZERO; rows.len() * inverse.len()];
         for (rows, factors) in rows.iter().zip(factors.chunks_exact_mut(inverse.len())) {
@@ -286,7 +286,7 @@ impl<'a, A: Real> Received<'a, A> {
                 factors[row] = inverse[row];
             }
         }
-        Some(Received { received, keys: block.keys.rows(), factors, rows })
+        Some(Received { mass, keys: block.keys.rows(), factors, rows })
     }
 
     /// The weights of one tile times the inverses, LANES keys at a time, transposed. `weights` begins at the tile's slot in the first
@@ -316,7 +316,7 @@ impl<'a, A: Real> Received<'a, A> {
                 }
                 isa.store(sums, &mut line);
                 let count = lanes.min(tile.end - tile.start - first);
-                let to = &mut self.received[part * self.keys + tile.start + first..][..count];
+                let to = &mut self.mass[part * self.keys + tile.start + first..][..count];
                 for i in 0..count {
                     to[i] += line[i].to_f64();
                 }

@@ -1,14 +1,15 @@
 //! From how numbers lie in memory to what sums are formed in, and back.
 
-use super::table::Table;
-use crate::simd::Real;
+use super::block::Forward;
+use super::dots::{self, OnPairs};
+use crate::simd::{Float, Isa, MOST_LANES, Real, dispatch_pairs};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
 /// A storage type and the float its sums are formed in, a slice at a time.
 pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
-    /// What sums are formed in.
-    type Real: Real;
+    /// What sums are formed in; it is stored as it is.
+    type Real: Real + Storage<Real = Self::Real>;
 
     /// The numbers themselves, where they are stored in the type sums are formed in.
     fn as_reals(from: &[Self]) -> Option<&[Self::Real]>;
@@ -18,6 +19,17 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     fn narrow(from: &[Self::Real], to: &mut [Self]);
     /// One number, exactly.
     fn widen_one(self) -> Self::Real;
+    /// A vector of numbers, widened exactly.
+    ///
+    /// # Safety
+    /// `from` must be valid for reading as many numbers as there are lanes.
+    unsafe fn load_at<S: Float<Self::Real>>(isa: S, from: *const Self) -> S::Vector;
+
+    /// Attention of a block with the instructions of `isa`: products of pairs where the type and the machine have them.
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, Self>) {
+        Self::Real::dispatch(isa, kernel);
+    }
 }
 
 impl Storage for f32 {
@@ -42,6 +54,12 @@ impl Storage for f32 {
     fn widen_one(self) -> f32 {
         self
     }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f32>>(isa: S, from: *const f32) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_at(from) }
+    }
 }
 
 impl Storage for f64 {
@@ -65,6 +83,12 @@ impl Storage for f64 {
     #[inline(always)]
     fn widen_one(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f64>>(isa: S, from: *const f64) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_at(from) }
     }
 }
 
@@ -101,7 +125,23 @@ impl Storage for bf16 {
 
     #[inline(always)]
     fn widen_one(self) -> f32 {
-        f32::from_bits(u32::from(self.to_bits()) << 16)
+        f32::of_bf16(self)
+    }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f32>>(isa: S, from: *const bf16) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_bf16_at(from) }
+    }
+
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, bf16>) {
+        let suits = dots::suit(&kernel.block);
+        let kernel = OnPairs(kernel);
+        let given = if suits { dispatch_pairs(isa, kernel) } else { Err(kernel) };
+        if let Err(OnPairs(kernel)) = given {
+            f32::dispatch(isa, kernel);
+        }
     }
 }
 
@@ -127,6 +167,36 @@ impl Storage for f16 {
     fn widen_one(self) -> f32 {
         self.to_f32()
     }
+
+    #[inline(always)]
+    unsafe fn load_at<S: Float<f32>>(isa: S, from: *const f16) -> S::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_f16_at(from) }
+    }
+}
+
+/// Widens a slice, a vector at a time; both are equally long.
+#[inline(always)]
+pub(super) fn widen<T: Storage, S: Float<T::Real>>(isa: S, from: &[T], to: &mut [T::Real]) {
+    let to = &mut to[..from.len()];
+    let whole = from.len() - from.len() % S::LANES;
+    for at in (0..whole).step_by(S::LANES) {
+        // SAFETY: both slices hold a vector from `at` on.
+        unsafe { isa.store_at(T::load_at(isa, from.as_ptr().add(at)), to.as_mut_ptr().add(at)) };
+    }
+    for at in whole..from.len() {
+        to[at] = from[at].widen_one();
+    }
+}
+
+/// Fewer numbers than a vector has, widened, and zeros after them.
+#[inline(always)]
+pub(super) fn load_first<T: Storage, S: Float<T::Real>>(isa: S, from: &[T]) -> S::Vector {
+    let mut line = [T::Real::ZERO; MOST_LANES];
+    for i in 0..from.len().min(S::LANES) {
+        line[i] = from[i].widen_one();
+    }
+    isa.load(&line)
 }
 
 /// Row `row` of the matrix `from`, beginning at column `first`, widened into `to`.
@@ -147,65 +217,21 @@ pub(super) fn widen_row<T: Storage>(from: &View<'_, T>, row: usize, first: usize
     }
 }
 
-/// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
-#[derive(Clone, Copy)]
-pub(super) struct Rows<'a, A> {
-    data: &'a [A],
-    start: isize,
-    stride: isize,
-    width: usize,
-}
-
-impl<'a, A: Real> Rows<'a, A> {
-    /// Rows `first` to `last` (not included) of a matrix: as they lie, if that is possible and `width` is the matrix's
-    /// own, and otherwise widened into `packed`, rows of `width` with zeros at their end.
-    #[inline(always)]
-    pub(super) fn of<T: Storage<Real = A>>(
-        from: &Table<'a, T>,
-        [first, last]: [usize; 2],
-        width: usize,
-        packed: &'a mut [A],
-    ) -> Self {
-        if from.width() == width
-            && let Some((data, start, stride)) = from.memory([first, last])
-            && let Some(data) = T::as_reals(data)
-        {
-            return Rows { data, start, stride, width };
+/// Row `row` of the matrix `from`, as it is stored.
+#[inline(always)]
+pub(super) fn copy_row<T: Copy>(from: &View<'_, T>, row: usize, to: &mut [T]) {
+    if to.is_empty() {
+        return;
+    }
+    let (data, start) = from.memory();
+    let (row_stride, stride) = (from.strides()[0], from.strides()[1]);
+    let start = start as isize + row as isize * row_stride;
+    if stride == 1 {
+        to.copy_from_slice(&data[start as usize..][..to.len()]);
+    } else {
+        for c in 0..to.len() {
+            to[c] = data[(start + c as isize * stride) as usize];
         }
-        from.widen_rows([first, last], width, packed);
-        Rows { data: packed, start: 0, stride: width as isize, width }
-    }
-
-    /// Rows that lie one after another in `data`.
-    #[inline(always)]
-    pub(super) fn gapless(data: &'a [A], width: usize) -> Self {
-        Rows { data, start: 0, stride: width as isize, width }
-    }
-
-    /// Rows of `width` numbers that begin `stride` apart in `data`.
-    #[inline(always)]
-    pub(super) fn spaced(data: &'a [A], stride: usize, width: usize) -> Self {
-        assert!(width <= stride);
-        Rows { data, start: 0, stride: stride as isize, width }
-    }
-
-    /// The columns from `first` on, `width` of them.
-    #[inline(always)]
-    pub(super) fn columns(self, first: usize, width: usize) -> Self {
-        assert!(first + width <= self.width);
-        Rows { start: self.start + first as isize, width, ..self }
-    }
-
-    /// The numbers of row `row`.
-    #[inline(always)]
-    pub(super) fn row(&self, row: usize) -> &'a [A] {
-        &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
-    }
-
-    /// How far row `i + 1` lies behind row `i`.
-    #[inline(always)]
-    pub(super) fn stride(&self) -> isize {
-        self.stride
     }
 }
 

@@ -1,8 +1,7 @@
-//! Sweeps over a tile: maxima, exponentials, strips of values.
+//! Sweeps over a tile: maxima, exponentials, what is not finite.
 
-use super::TILE_KEYS;
 use super::exp::exp2;
-use super::storage::Rows;
+use super::rows::Rows;
 use crate::simd::{Float, Real};
 
 /// The larger of `max` and all vectors of `scores`.
@@ -84,24 +83,6 @@ fn exponential<A: Real, S: Float<A>, const STATISTICS: bool>(
         Sums { sum, moment, max: isa.max(sums.max, a) }
     } else {
         Sums { sum, ..sums }
-    }
-}
-
-/// The first `count` rows, cut into strips of two vectors: `(strips, TILE_KEYS, 2·LANES)`.
-#[inline(always)]
-pub(super) fn copy_strips<A: Real, S: Float<A>>(isa: S, rows: Rows<'_, A>, count: usize, strips: &mut [A]) {
-    let strip = TILE_KEYS * 2 * S::LANES;
-    for key in 0..count {
-        let row = rows.row(key);
-        assert!(strips.len() >= row.len().div_ceil(2 * S::LANES) * strip && key < TILE_KEYS);
-        for vector in 0..row.len() / S::LANES {
-            let to = vector / 2 * strip + (key * 2 + vector % 2) * S::LANES;
-            // SAFETY: the row holds vector `vector`; the strips hold two vectors for each key of a tile.
-            unsafe {
-                let x = isa.load_at(row.as_ptr().add(vector * S::LANES));
-                isa.store_at(x, strips.as_mut_ptr().add(to));
-            }
-        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Keys or values of one head: a matrix, or rows on pages.
 
-use super::storage::{Storage, widen_row};
+use super::rows::Rows;
+use super::storage::{Storage, copy_row, widen, widen_row};
 use crate::View;
+use crate::simd::Float;
 
 /// A matrix whose rows may lie on pages of equal size.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,15 @@ impl<'a, T: Storage> Table<'a, T> {
         }
     }
 
+    /// Row `row`, as it is stored, into `to`, which has the table's width.
+    #[inline(always)]
+    pub(super) fn copy_row(&self, row: usize, to: &mut [T]) {
+        match self {
+            Table::Whole(view) => copy_row(view, row, to),
+            Table::Paged(paged) => to.copy_from_slice(&paged.from(row)[..paged.width]),
+        }
+    }
+
     /// Row `row`, widened into `to`, which has the table's width.
     #[inline(always)]
     pub(super) fn widen_row(&self, row: usize, to: &mut [T::Real]) {
@@ -85,11 +96,21 @@ impl<'a, T: Storage> Table<'a, T> {
 
     /// The rows `first..last`, widened, into rows of `to` that begin `stride` apart; zeros fill the rows' ends.
     #[inline(always)]
-    pub(super) fn widen_rows(&self, [first, last]: [usize; 2], stride: usize, to: &mut [T::Real]) {
+    pub(super) fn widen_rows<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        [first, last]: [usize; 2],
+        stride: usize,
+        to: &mut [T::Real],
+    ) {
+        let lying = Rows::lying(self, [first, last]);
         for row in first..last {
             let to = &mut to[(row - first) * stride..][..stride];
             let (numbers, rest) = to.split_at_mut(self.width());
-            self.widen_row(row, numbers);
+            match &lying {
+                Some(rows) => widen(isa, rows.row(row - first), numbers),
+                None => self.widen_row(row, numbers),
+            }
             rest.fill(<T::Real as crate::simd::Real>::ZERO);
         }
     }
@@ -122,9 +143,10 @@ mod tests {
         let pages: Vec<Vec<f32>> = numbers.chunks(30).map(|page| [page, &[0.0; 30]].concat()).collect();
         let whole = Table::Whole(View::new(&numbers, &[7, 10]).unwrap());
         let paged = Table::Paged(Paged::new(&pages, 0, 3, [7, 10]).unwrap());
+        let isa = crate::simd::Scalar::new();
         let (mut a, mut b) = ([0.0; 5 * 12], [1.0; 5 * 12]);
-        whole.widen_rows([1, 6], 12, &mut a);
-        paged.widen_rows([1, 6], 12, &mut b);
+        whole.widen_rows(isa, [1, 6], 12, &mut a);
+        paged.widen_rows(isa, [1, 6], 12, &mut b);
         assert_eq!(a, b);
         assert_eq!(paged.get(6, 9), Some(69.0));
         assert_eq!(paged.get(7, 0), None);

@@ -26,7 +26,7 @@ impl<T: Storage> Panel<'_, '_, T> {
         isa.store(self.bound(isa, k), &mut below);
         let mut found = vec![(T::Real::ZERO, None); lanes * k];
         let mut line = [T::Real::ZERO; MOST_LANES];
-        for (i, pool) in self.pools.pools.iter().enumerate() {
+        for (i, pool) in self.pools.runs.iter().enumerate() {
             let max = isa.load(&self.pools.maxima[i * lanes..]);
             if !isa.any_greater(max, isa.load(&below)) {
                 continue;
@@ -63,7 +63,7 @@ impl<T: Storage> Panel<'_, '_, T> {
     #[inline(always)]
     fn bound<S: Float<T::Real>>(&self, isa: S, k: usize) -> S::Vector {
         let zero = isa.splat(T::Real::ZERO);
-        if k > MOST_SORTED.min(self.pools.pools.len()) {
+        if k > MOST_SORTED.min(self.pools.runs.len()) {
             return zero;
         }
         let mut largest = [zero; MOST_SORTED];

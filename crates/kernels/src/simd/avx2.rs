@@ -9,7 +9,7 @@ use std::arch::x86_64::{
     _mm256_unpacklo_pd,
 };
 
-/// The token: this machine has AVX2 and FMA.
+/// The token: this machine has AVX2 and FMA, and F16C, which came before them.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
@@ -17,12 +17,15 @@ impl Avx2 {
     /// The token, if the processor has the instructions.
     #[inline]
     pub fn detect() -> Option<Self> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Avx2(()))
+        let all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
+        all.then_some(Avx2(()))
     }
 }
 
 /// Where a kernel enters the instruction set.
-#[target_feature(enable = "avx2,fma")]
+#[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn enter<K: Kernel>(token: Avx2, kernel: K) -> K::Output {
     kernel.run(token)
 }

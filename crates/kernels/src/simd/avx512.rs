@@ -1,27 +1,47 @@
-//! AVX-512F: eight f64 a vector.
+//! AVX-512: eight f64 a vector.
+//!
+//! The token comes in two kinds: with and without products of bf16 pairs. All that does not multiply pairs is one text for
+//! both, and only kernels on pairs are compiled for the second.
 
-use super::{Isa, Kernel, Lanes, Simd};
+use super::{Isa, Kernel, Lanes, PairKernel, Simd};
 use std::arch::x86_64::{
     __m512d, __mmask8, _mm512_add_pd, _mm512_fmadd_pd, _mm512_fmsub_pd, _mm512_fnmadd_pd, _mm512_loadu_pd,
     _mm512_mask_storeu_pd, _mm512_maskz_loadu_pd, _mm512_mul_pd, _mm512_reduce_add_pd, _mm512_set1_pd,
     _mm512_shuffle_f64x2, _mm512_storeu_pd, _mm512_sub_pd, _mm512_unpackhi_pd, _mm512_unpacklo_pd,
 };
 
-/// The token: this machine has AVX-512F.
+/// The token: this machine has AVX-512 (F, BW, DQ and VL, which come together), and with `BF16` the products of bf16 pairs.
 #[derive(Clone, Copy, Debug)]
-pub struct Avx512(());
+pub struct Avx512<const BF16: bool = false>(());
 
 impl Avx512 {
     /// The token, if the processor has the instructions.
     #[inline]
     pub fn detect() -> Option<Self> {
-        is_x86_feature_detected!("avx512f").then_some(Avx512(()))
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        all.then_some(Avx512(()))
+    }
+
+    /// The token with products of bf16 pairs, if the processor has them.
+    #[inline]
+    pub fn detect_bf16() -> Option<Avx512<true>> {
+        let all = Avx512::detect().is_some() && is_x86_feature_detected!("avx512bf16");
+        all.then_some(Avx512(()))
     }
 }
 
 /// Where a kernel enters the instruction set.
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn enter<K: Kernel>(token: Avx512, kernel: K) -> K::Output {
+    kernel.run(token)
+}
+
+/// Where a kernel on bf16 pairs enters it.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")]
+pub(super) fn enter_pairs<K: PairKernel>(token: Avx512<true>, kernel: K) -> K::Output {
     kernel.run(token)
 }
 
@@ -49,25 +69,25 @@ unsafe fn transpose_quarters(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> 
     }
 }
 
-impl Simd for Avx512 {
-    const ISA: Isa = Isa::Avx512;
+impl<const BF16: bool> Simd for Avx512<BF16> {
+    const ISA: Isa = if BF16 { Isa::Avx512Bf16 } else { Isa::Avx512 };
     const GROUP: usize = 3;
-    type Single = Avx512;
-    type Double = Avx512;
+    type Single = Self;
+    type Double = Self;
 
     #[inline(always)]
-    fn single(self) -> Avx512 {
+    fn single(self) -> Self {
         self
     }
 
     #[inline(always)]
-    fn double(self) -> Avx512 {
+    fn double(self) -> Self {
         self
     }
 }
 
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
-impl Lanes<f64> for Avx512 {
+impl<const BF16: bool> Lanes<f64> for Avx512<BF16> {
     type Vector = __m512d;
     type Square = [__m512d; 8];
     const LANES: usize = 8;

@@ -8,10 +8,14 @@ use std::sync::OnceLock;
 pub enum Isa {
     /// Whatever the compiler's baseline gives.
     Scalar,
+    /// The same, with products of bf16 pairs formed in plain arithmetic: what [`Isa::Avx512Bf16`] computes, on any machine.
+    ScalarBf16,
     /// AVX2 with FMA (`x86_64`).
     Avx2,
-    /// AVX-512F (`x86_64`).
+    /// AVX-512 F, BW, DQ and VL (`x86_64`).
     Avx512,
+    /// The same with products of bf16 pairs.
+    Avx512Bf16,
     /// NEON (`aarch64`).
     Neon,
 }
@@ -21,16 +25,13 @@ pub enum Isa {
 #[non_exhaustive]
 pub enum IsaError {
     /// No instruction set of that name.
-    #[error("SPANWISE_ISA is `{found}`; expected one of scalar, avx2, avx512, neon")]
+    #[error("SPANWISE_ISA is `{found}`; expected one of {}", names(&Isa::ALL))]
     Unknown {
         /// The value of the variable.
         found: String,
     },
     /// The machine does not have it.
-    #[error(
-        "SPANWISE_ISA is `{asked}`, which this machine does not have; it has {}",
-        available.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", ")
-    )]
+    #[error("SPANWISE_ISA is `{asked}`, which this machine does not have; it has {}", names(available))]
     Unavailable {
         /// What was asked for.
         asked: Isa,
@@ -41,14 +42,17 @@ pub enum IsaError {
 
 impl Isa {
     /// All of them, weakest first.
-    pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Neon, Isa::Avx2, Isa::Avx512];
+    pub const ALL: [Isa; 6] =
+        [Isa::Scalar, Isa::ScalarBf16, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16];
 
     /// The name users see and `SPANWISE_ISA` takes.
     pub const fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",
+            Isa::ScalarBf16 => "scalar-bf16",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
+            Isa::Avx512Bf16 => "avx512-bf16",
             Isa::Neon => "neon",
         }
     }
@@ -56,11 +60,13 @@ impl Isa {
     /// Whether this machine has it.
     pub fn is_available(self) -> bool {
         match self {
-            Isa::Scalar => true,
+            Isa::Scalar | Isa::ScalarBf16 => true,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => super::Avx2::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => super::Avx512::detect().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Bf16 => super::Avx512::detect_bf16().is_some(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => super::Neon::detect().is_some(),
             #[allow(unreachable_patterns, reason = "which names are left depends on the target")]
@@ -103,9 +109,14 @@ impl Isa {
         }
     }
 
+    /// The emulation is for tests alone: nobody gets it without asking.
     fn best() -> Isa {
-        Isa::available().pop().unwrap_or(Isa::Scalar)
+        Isa::available().into_iter().rfind(|&isa| isa != Isa::ScalarBf16).unwrap_or(Isa::Scalar)
     }
+}
+
+fn names(of: &[Isa]) -> String {
+    of.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for Isa {

@@ -15,8 +15,8 @@
 //!   holding one *is* the proof that its instructions exist; every operation on it is therefore safe to call.
 //! * [`dispatch`] enters exactly one `#[target_feature]` function per instruction set. Everything below it must be
 //!   `#[inline(always)]`: a helper that is not inlined is compiled for the baseline and silently loses its vectors.
-//! * Detection happens once. `SPANWISE_ISA=scalar|avx2|avx512|neon` lowers it, so that one machine tests
-//!   every path; a name that is unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
+//! * Detection happens once. `SPANWISE_ISA=scalar|scalar-bf16|neon|avx2|avx512|avx512-bf16` lowers it, so that one machine
+//!   tests every path (the first `bf16` forms in plain arithmetic what the second has instructions for); a name that is unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
 //!   which the surfaces call first. The library itself falls back to what the machine has.
 //!
 //! To add an element type, implement [`Lanes`] for it on each token and add it to [`Simd`]'s bounds.
@@ -25,6 +25,7 @@
 
 mod detect;
 mod float;
+mod pairs;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -37,7 +38,9 @@ mod neon;
 mod tests;
 
 pub use detect::{Isa, IsaError};
+pub(crate) use float::MOST_LANES;
 pub use float::{Float, FloatKernel, Real, Registers};
+pub use pairs::{PairDots, PairKernel, dispatch_pairs};
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
@@ -142,9 +145,9 @@ pub trait Kernel {
 pub fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => {
+        Isa::Avx512 | Isa::Avx512Bf16 => {
             if let Some(token) = Avx512::detect() {
-                // SAFETY: the token proves that the machine has AVX-512F.
+                // SAFETY: the token proves that the machine has AVX-512.
                 return unsafe { avx512::enter(token, kernel) };
             }
             dispatch(Isa::Avx2, kernel)

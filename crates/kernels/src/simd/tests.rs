@@ -101,7 +101,10 @@ fn every_operation_agrees_with_plain_arithmetic_on_every_instruction_set() {
 #[test]
 fn a_name_that_is_unknown_or_unavailable_is_an_error_that_says_what_there_is() {
     let error = Isa::asked("sse9").unwrap_err();
-    assert_eq!(error.to_string(), "SPANWISE_ISA is `sse9`; expected one of scalar, avx2, avx512, neon");
+    assert_eq!(
+        error.to_string(),
+        "SPANWISE_ISA is `sse9`; expected one of scalar, scalar-bf16, neon, avx2, avx512, avx512-bf16"
+    );
     assert_eq!(Isa::asked("scalar"), Ok(Isa::Scalar));
     let missing = Isa::ALL.into_iter().find(|isa| !isa.is_available());
     if let Some(missing) = missing {

@@ -2,19 +2,20 @@
 
 use super::{Float, Registers};
 use crate::simd::{Avx2, Lanes};
+use crate::{bf16, f16};
 use std::arch::x86_64::{
     __m256, __m256d, __m256i, _CMP_GT_OQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm_add_ps,
-    _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_pd, _mm256_add_ps,
-    _mm256_and_si256, _mm256_blendv_pd, _mm256_blendv_ps, _mm256_castpd_si256, _mm256_castps_si256,
-    _mm256_castps256_ps128, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmp_pd, _mm256_cmp_ps,
-    _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cvtps_epi32, _mm256_div_pd, _mm256_div_ps,
-    _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fmsub_ps, _mm256_fnmadd_ps, _mm256_loadu_ps,
-    _mm256_loadu_si256, _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_pd, _mm256_max_ps, _mm256_min_pd,
-    _mm256_min_ps, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_pd, _mm256_mul_ps,
-    _mm256_permute2f128_ps, _mm256_round_pd, _mm256_round_ps, _mm256_set1_epi32, _mm256_set1_epi64x,
-    _mm256_set1_pd, _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_ps,
-    _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_ps, _mm256_sub_ps, _mm256_unpackhi_ps,
-    _mm256_unpacklo_ps,
+    _mm_add_ss, _mm_cvtss_f32, _mm_loadu_si128, _mm_movehl_ps, _mm_shuffle_ps, _mm256_add_epi32,
+    _mm256_add_pd, _mm256_add_ps, _mm256_and_si256, _mm256_blendv_pd, _mm256_blendv_ps, _mm256_castpd_si256,
+    _mm256_castps_si256, _mm256_castps256_ps128, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmp_pd,
+    _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cvtepu16_epi32, _mm256_cvtph_ps,
+    _mm256_cvtps_epi32, _mm256_div_pd, _mm256_div_ps, _mm256_extractf128_ps, _mm256_fmadd_ps,
+    _mm256_fmsub_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskload_ps,
+    _mm256_maskstore_ps, _mm256_max_pd, _mm256_max_ps, _mm256_min_pd, _mm256_min_ps, _mm256_movemask_pd,
+    _mm256_movemask_ps, _mm256_mul_pd, _mm256_mul_ps, _mm256_permute2f128_ps, _mm256_round_pd,
+    _mm256_round_ps, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps,
+    _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64,
+    _mm256_storeu_ps, _mm256_sub_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
 };
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -225,6 +226,21 @@ impl Float<f32> for Avx2 {
             let exponent = _mm256_slli_epi32::<23>(_mm256_cvtps_epi32(n));
             _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), exponent))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn load_bf16_at(self, from: *const bf16) -> __m256 {
+        // SAFETY: the token; the caller promises eight readable numbers. bf16 are the upper halves of f32.
+        unsafe {
+            let halves = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
+            _mm256_castsi256_ps(_mm256_slli_epi32::<16>(halves))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_f16_at(self, from: *const f16) -> __m256 {
+        // SAFETY: the token; the caller promises eight readable numbers.
+        unsafe { _mm256_cvtph_ps(_mm_loadu_si128(from.cast())) }
     }
 }
 

@@ -1,15 +1,18 @@
-//! AVX-512F: sixteen f32 a vector, and what softmax needs of f32 and f64.
+//! AVX-512: sixteen f32 a vector, and what softmax needs of f32 and f64.
 
 use super::{Float, Registers};
 use crate::simd::{Avx512, Lanes};
+use crate::{bf16, f16};
 use std::arch::x86_64::{
-    __m512, __m512d, __mmask16, _CMP_GT_OQ, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd,
-    _mm512_cmp_pd_mask, _mm512_cmp_ps_mask, _mm512_div_pd, _mm512_div_ps, _mm512_fmadd_ps, _mm512_fmsub_ps,
-    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_blend_pd, _mm512_mask_blend_ps, _mm512_mask_storeu_ps,
+    __m512, __m512d, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_ps, _mm512_castpd_ps,
+    _mm512_castps_pd, _mm512_castsi512_ps, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask, _mm512_cvtepu16_epi32,
+    _mm512_cvtph_ps, _mm512_div_pd, _mm512_div_ps, _mm512_fmadd_ps, _mm512_fmsub_ps, _mm512_fnmadd_ps,
+    _mm512_loadu_ps, _mm512_mask_blend_pd, _mm512_mask_blend_ps, _mm512_mask_storeu_ps,
     _mm512_maskz_loadu_ps, _mm512_max_pd, _mm512_max_ps, _mm512_min_pd, _mm512_min_ps, _mm512_mul_ps,
-    _mm512_reduce_add_ps, _mm512_roundscale_pd, _mm512_roundscale_ps, _mm512_scalef_pd, _mm512_scalef_ps,
-    _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_pd,
-    _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_reduce_add_ps, _mm512_reduce_pd, _mm512_reduce_ps, _mm512_roundscale_pd, _mm512_roundscale_ps,
+    _mm512_scalef_pd, _mm512_scalef_ps, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_slli_epi32,
+    _mm512_storeu_ps, _mm512_sub_pd, _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 /// A one for each of the first `count` of sixteen lanes.
@@ -53,7 +56,7 @@ unsafe fn transpose_quarters(a: __m512, b: __m512, c: __m512, d: __m512) -> [__m
 }
 
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
-impl Lanes<f32> for Avx512 {
+impl<const BF16: bool> Lanes<f32> for Avx512<BF16> {
     type Vector = __m512;
     type Square = [__m512; 16];
     const LANES: usize = 16;
@@ -171,7 +174,7 @@ impl Lanes<f32> for Avx512 {
     }
 }
 
-impl Float<f32> for Avx512 {
+impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f32 = -200.0;
 
@@ -218,13 +221,37 @@ impl Float<f32> for Avx512 {
     }
 
     #[inline(always)]
+    fn split(self, x: __m512) -> (__m512, __m512) {
+        // SAFETY: the token. 8: no fraction bits, to nearest even, no exception. Of −∞ nothing is left, and −∞ scales to 0.
+        unsafe {
+            let r = _mm512_reduce_ps::<8>(x);
+            (_mm512_sub_ps(x, r), r)
+        }
+    }
+
+    #[inline(always)]
     fn scale(self, p: __m512, n: __m512) -> __m512 {
         // SAFETY: the token.
         unsafe { _mm512_scalef_ps(p, n) }
     }
+
+    #[inline(always)]
+    unsafe fn load_bf16_at(self, from: *const bf16) -> __m512 {
+        // SAFETY: the token; the caller promises sixteen readable numbers. bf16 are the upper halves of f32.
+        unsafe {
+            let halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_f16_at(self, from: *const f16) -> __m512 {
+        // SAFETY: the token; the caller promises sixteen readable numbers.
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
+    }
 }
 
-impl Float<f64> for Avx512 {
+impl<const BF16: bool> Float<f64> for Avx512<BF16> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f64 = -1200.0;
 
@@ -268,6 +295,15 @@ impl Float<f64> for Avx512 {
     fn round(self, a: __m512d) -> __m512d {
         // SAFETY: the token. 8: no fraction bits, to nearest even, no exception.
         unsafe { _mm512_roundscale_pd::<8>(a) }
+    }
+
+    #[inline(always)]
+    fn split(self, x: __m512d) -> (__m512d, __m512d) {
+        // SAFETY: the token. 8: no fraction bits, to nearest even, no exception. Of −∞ nothing is left, and −∞ scales to 0.
+        unsafe {
+            let r = _mm512_reduce_pd::<8>(x);
+            (_mm512_sub_pd(x, r), r)
+        }
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ mod avx512;
 mod neon;
 
 use super::{Isa, Kernel, Lanes, Simd, dispatch};
-use crate::Element;
+use crate::{Element, bf16, f16};
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// How many vector registers there are, which decides how many sums of a matrix product stay in them.
@@ -55,10 +55,53 @@ pub trait Float<T: Copy>: Lanes<T> {
     fn any_greater(self, a: Self::Vector, b: Self::Vector) -> bool;
     /// The nearest integer, ties to even.
     fn round(self, a: Self::Vector) -> Self::Vector;
+    /// `(n, r)` where `x = n + r`, `n` is an integer and `|r| ≤ ½`; 0 for `r` where [`Float::scale`] by `n` gives 0.
+    #[inline(always)]
+    fn split(self, x: Self::Vector) -> (Self::Vector, Self::Vector) {
+        // `max` gives its second operand where that is NaN.
+        let x = self.max(self.splat(Self::LOWEST_EXPONENT), x);
+        let n = self.round(x);
+        (n, self.sub(x, n))
+    }
     /// `p · 2ⁿ` for an integer `n` and `p` near 1, where the result is a normal number; 0 where `n` is
     /// [`Float::LOWEST_EXPONENT`] and `p` is 1.
     fn scale(self, p: Self::Vector, n: Self::Vector) -> Self::Vector;
+    /// A vector of bf16, widened.
+    ///
+    /// # Safety
+    /// `from` must be valid for reading [`Lanes::LANES`] numbers.
+    #[inline(always)]
+    unsafe fn load_bf16_at(self, from: *const bf16) -> Self::Vector
+    where
+        T: Real,
+    {
+        let mut line = [T::ZERO; MOST_LANES];
+        for lane in 0..Self::LANES {
+            // SAFETY: the caller promises as many numbers as there are lanes.
+            line[lane] = T::of_bf16(unsafe { *from.add(lane) });
+        }
+        self.load(&line)
+    }
+    /// A vector of f16, widened.
+    ///
+    /// # Safety
+    /// `from` must be valid for reading [`Lanes::LANES`] numbers.
+    #[inline(always)]
+    unsafe fn load_f16_at(self, from: *const f16) -> Self::Vector
+    where
+        T: Real,
+    {
+        let mut line = [T::ZERO; MOST_LANES];
+        for lane in 0..Self::LANES {
+            // SAFETY: the caller promises as many numbers as there are lanes.
+            line[lane] = T::of_f16(unsafe { *from.add(lane) });
+        }
+        self.load(&line)
+    }
 }
+
+/// Lanes of the widest vector there is.
+pub(crate) const MOST_LANES: usize = 16;
 
 /// A computation over lanes of `T` that runs on any instruction set. A struct whose fields are the arguments.
 pub trait FloatKernel<T: Copy> {
@@ -90,6 +133,10 @@ pub trait Real:
     /// `(2^r − 1)/r` on `|r| ≤ ½`, lowest power first: the smallest relative error of `2^r` for this degree.
     const POWER: &'static [Self];
 
+    /// Exact.
+    fn of_bf16(x: bf16) -> Self;
+    /// Exact.
+    fn of_f16(x: f16) -> Self;
     /// Runs `kernel` with the instructions of `isa`, or with the best the machine has below it.
     fn dispatch<K: FloatKernel<Self>>(isa: Isa, kernel: K) -> K::Output;
 }
@@ -108,6 +155,16 @@ impl Real for f32 {
         0.001_339_887_4,
         0.000_153_533_62,
     ];
+
+    #[inline(always)]
+    fn of_bf16(x: bf16) -> f32 {
+        f32::from_bits(u32::from(x.to_bits()) << 16)
+    }
+
+    #[inline(always)]
+    fn of_f16(x: f16) -> f32 {
+        x.to_f32()
+    }
 
     #[inline]
     fn dispatch<K: FloatKernel<f32>>(isa: Isa, kernel: K) -> K::Output {
@@ -134,6 +191,16 @@ impl Real for f64 {
         7.073_783_184_458_316e-9,
         4.434_768_928_626_276e-10,
     ];
+
+    #[inline(always)]
+    fn of_bf16(x: bf16) -> f64 {
+        f64::from(f32::of_bf16(x))
+    }
+
+    #[inline(always)]
+    fn of_f16(x: f16) -> f64 {
+        x.to_f64()
+    }
 
     #[inline]
     fn dispatch<K: FloatKernel<f64>>(isa: Isa, kernel: K) -> K::Output {

@@ -4,6 +4,27 @@
 
 use super::{Float, FloatKernel, Real};
 use crate::simd::Isa;
+use crate::{bf16, f16};
+
+const BF16: [bf16; 16] = {
+    let mut all = [bf16::ZERO; 16];
+    let mut i = 0;
+    while i < 16 {
+        all[i] = bf16::from_bits(0x3f80 + 0x0123 * i as u16);
+        i += 1;
+    }
+    all
+};
+const F16: [f16; 16] = {
+    let mut all = [f16::ZERO; 16];
+    let mut i = 0;
+    while i < 16 {
+        // From the smallest number there is to some thousand.
+        all[i] = f16::from_bits(1 + 0x0711 * i as u16);
+        i += 1;
+    }
+    all
+};
 
 /// Which lanes are chosen.
 const BITS: u32 = 0b1011_0010_0110_1101;
@@ -18,6 +39,9 @@ struct Given {
     set: Vec<f64>,
     rounded: Vec<f64>,
     scaled: Vec<f64>,
+    split: [Vec<f64>; 2],
+    nothing: Vec<f64>,
+    halves: [Vec<f64>; 2],
     fused: Vec<f64>,
     negative: Vec<f64>,
     sum: f64,
@@ -58,6 +82,16 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
             set: out(isa.where_set(BITS, number(1.0), number(2.0))),
             rounded: out(isa.round(isa.mul(a, number(10.0)))),
             scaled: out(isa.scale(number(1.25), isa.round(isa.mul(a, number(10.0))))),
+            split: {
+                let (n, r) = isa.split(isa.mul(a, number(10.0)));
+                [out(n), out(r)]
+            },
+            nothing: {
+                let (n, r) = isa.split(number(f64::NEG_INFINITY));
+                out(isa.scale(isa.add(r, number(1.0)), n))
+            },
+            // SAFETY: both lists hold as many numbers as the widest vector.
+            halves: unsafe { [out(isa.load_bf16_at(BF16.as_ptr())), out(isa.load_f16_at(F16.as_ptr()))] },
             fused: out(isa.fused_mul_sub(a, b, isa.fused_mul_add(a, b, a))),
             negative: out(isa.neg_mul_add(a, b, isa.sub(isa.add(a, b), isa.mul_add(a, b, a)))),
             sum: isa.sum(a).to_f64(),
@@ -92,6 +126,11 @@ fn operations_agree<A: Real>() {
             let round = (A::from_f64(x[i] * 10.0)).to_f64().round_ties_even();
             assert_eq!(given.rounded[i], round, "{isa}");
             assert_eq!(given.scaled[i], 1.25 * round.exp2(), "{isa}");
+            assert_eq!(given.split[0][i], round, "{isa}");
+            assert_eq!(given.split[1][i], A::from_f64(x[i] * 10.0).to_f64() - round, "{isa}");
+            assert_eq!(given.nothing[i], 0.0, "{isa}: 2^−∞");
+            assert_eq!(given.halves[0][i], BF16[i].to_f64(), "{isa}");
+            assert_eq!(given.halves[1][i], F16[i].to_f64(), "{isa}");
             assert!((given.fused[i] + x[i]).abs() < 1e-7, "{isa}");
             let expected = (x[i] + y[i] - (x[i] * y[i] + x[i])) - x[i] * y[i];
             assert!((given.negative[i] - expected).abs() < 1e-6, "{isa}");

@@ -1,0 +1,222 @@
+//! Products of bf16 in pairs, where the machine has instructions for them: twice the products of f32 in the same time.
+//!
+//! ```text
+//! qt (panels, D/2, LANES, 2)             pairs along the width, transposed; the factor comes after the product
+//! k  (keys, D)                           read as it lies, a pair broadcast; copied where D is odd or strides are not 1
+//! s  (panels, keys, LANES)  in f32       adjusted, exponentiated, summed as for every other type
+//! at (panels, keys/2, LANES, 2)          weights of two keys, rounded to bf16
+//! v  (strips, keys/2, 2·LANES, 2)        values of two keys side by side, in strips
+//! ```
+//!
+//! Packing the values costs a hundredth of the products with a block of 128 rows, so every block packs its own tiles and no
+//! memory grows with the keys.
+//!
+//! Two things are rounded that wider products keep: weights to eight bits, as every implementation with products of bf16
+//! does, and sums below 2⁻¹²⁶ to 0. Products of q and k are exact and their sums are f32 as before. The denominator is
+//! the sum of the weights *before* they are rounded: it is the one that the log-sum-exp, the statistics and the backward pass
+//! speak of, the rounding of many weights cancels in the sum of values as it would in the denominator, and a weight that
+//! alone decides a row is the largest, 2⁰, which is exact.
+//!
+//! Pairs of keys begin at even places of a tile. Where a panel sees only one key of a pair the other weighs 0, and its value
+//! is multiplied by that: so a tile counts as hiding something unless all rows see all of it.
+
+use super::TILE_KEYS;
+use super::block::{Attend, Forward, SLOT_KEYS};
+use super::buffer::Buffer;
+use super::multiply::Pairs;
+use super::part::Block;
+use super::products::{Products, Scoring, Tiled, Weighing};
+use super::rows::Rows;
+use super::storage::copy_row;
+use super::wide::factor;
+use crate::bf16;
+use crate::simd::{PairDots, PairKernel};
+
+/// Beyond this factor what sums below 2⁻¹²⁶ lose could be seen in a score.
+const LARGEST_FACTOR: f64 = (1u64 << 63) as f64;
+
+/// [`Forward`] on pairs.
+pub(super) struct OnPairs<'a, 'b>(pub(super) Forward<'a, 'b, bf16>);
+
+/// Whether the block's numbers suit products of pairs.
+#[inline]
+pub(super) fn suit(block: &Block<'_, bf16>) -> bool {
+    factor(block).abs() <= LARGEST_FACTOR
+}
+
+impl PairKernel for OnPairs<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: PairDots>(self, isa: S) {
+        let Forward { block, scratch, out, lse, wanted } = self.0;
+        if block.spans.is_empty() {
+            return;
+        }
+        let products = Dots::new(isa, &block, &mut scratch.dots);
+        Attend { block, room: &mut scratch.room, out, lse, wanted }.run(isa, products);
+    }
+}
+
+/// Memory of [`Dots`].
+pub(super) struct DotBuffers {
+    queries: Buffer<bf16>,
+    keys: Buffer<bf16>,
+    strips: Buffer<bf16>,
+    weights: Buffer<bf16>,
+}
+
+impl DotBuffers {
+    pub(super) const fn new() -> Self {
+        DotBuffers {
+            queries: Buffer::new(),
+            keys: Buffer::new(),
+            strips: Buffer::new(),
+            weights: Buffer::new(),
+        }
+    }
+}
+
+/// A block's products, pair by pair.
+struct Dots<'a> {
+    /// `(panels, D/2, LANES, 2)`.
+    queries: &'a [bf16],
+    /// Rows that do not lie as they are needed.
+    rows: &'a mut [bf16],
+    /// `(strips, TILE_KEYS/2, 2·LANES, 2)`.
+    strips: &'a mut [bf16],
+    /// `(panels, SLOT_KEYS/2, LANES, 2)`.
+    weights: &'a mut [bf16],
+    factor: f32,
+}
+
+impl<'a> Dots<'a> {
+    #[inline(always)]
+    fn new<S: PairDots>(isa: S, block: &Block<'_, bf16>, buffers: &'a mut DotBuffers) -> Self {
+        let panels = block.spans.len().div_ceil(S::LANES);
+        let (depth, width) = (block.keys.width(), block.values.width());
+        let rows = buffers.keys.reserve(TILE_KEYS.max(S::LANES) * depth.next_multiple_of(2).max(width));
+        let queries = buffers.queries.reserve(panels * depth.next_multiple_of(2) * S::LANES);
+        pack_queries(isa, block, rows, queries);
+        Dots {
+            queries,
+            rows,
+            strips: buffers.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
+            weights: buffers.weights.reserve(panels * SLOT_KEYS * S::LANES),
+            factor: factor(block) as f32,
+        }
+    }
+
+    /// Values of keys 2j and 2j + 1 side by side; behind the last key zeros.
+    #[inline(always)]
+    fn pack_values<S: PairDots>(&mut self, isa: S, of: &Weighing<'_, '_, bf16>) {
+        let (tile, width, vector) = (of.tile, of.block.values.width(), 2 * S::LANES);
+        let count = tile.end - tile.start;
+        let values = Rows::stored(&of.block.values, [tile.start, tile.end], width, self.rows);
+        for key in (0..count).step_by(2) {
+            let a = values.row(key);
+            let b = if key + 1 < count { values.row(key + 1) } else { &[] };
+            for column in (0..of.width).step_by(S::LANES) {
+                let end = if column + S::LANES < width { column + S::LANES } else { width };
+                let b = if b.is_empty() { b } else { &b[column..end] };
+                let (strip, half) = (column / vector, column / S::LANES % 2);
+                let to = strip * TILE_KEYS * vector + (key + half) * vector;
+                isa.store_pairs(isa.zip_pairs(&a[column..end], b), &mut self.strips[to..]);
+            }
+        }
+    }
+
+    /// Whether the packed values of `count` keys hold neither an infinity nor a NaN: 0 times any of them is not 0.
+    #[inline(always)]
+    fn all_finite<S: PairDots>(&self, isa: S, count: usize, width: usize) -> bool {
+        let vector = 2 * S::LANES;
+        let zero = isa.load_pairs(&[]);
+        let mut sum = isa.splat(0.0);
+        for column in (0..width).step_by(S::LANES) {
+            let (strip, half) = (column / vector, column / S::LANES % 2);
+            for key in (0..count).step_by(2) {
+                let from = strip * TILE_KEYS * vector + (key + half) * vector;
+                sum = isa.dot_pairs(isa.load_pairs(&self.strips[from..][..vector]), zero, sum);
+            }
+        }
+        isa.sum(sum) == 0.0
+    }
+
+    /// The weights of each panel that it sees, in pairs; what it does not see of its first and last pair weighs 0.
+    #[inline(always)]
+    fn narrow_weights<S: PairDots>(&mut self, isa: S, of: &Weighing<'_, '_, bf16>) {
+        let lanes = S::LANES;
+        for (panel, reach) in of.reach.iter().enumerate() {
+            let seen = reach.some.within(&of.tile);
+            let from = &of.weights[panel * of.stride..];
+            let to = &mut self.weights[panel * SLOT_KEYS * lanes..][..SLOT_KEYS * lanes];
+            if seen.is_empty() {
+                continue;
+            }
+            let zero = isa.splat(0.0);
+            if seen.start % 2 == 1 {
+                let second = isa.load(&from[seen.start * lanes..]);
+                isa.store_pairs(isa.narrow_pairs(zero, second), &mut to[(seen.start - 1) * lanes..]);
+            }
+            let (first, last) = (seen.start.next_multiple_of(2), seen.end / 2 * 2);
+            for key in (first..last).step_by(2) {
+                let pair = &from[key * lanes..][..2 * lanes];
+                let pairs = isa.narrow_pairs(isa.load(pair), isa.load(&pair[lanes..]));
+                isa.store_pairs(pairs, &mut to[key * lanes..][..2 * lanes]);
+            }
+            if seen.end % 2 == 1 && last >= seen.start {
+                let first = isa.load(&from[last * lanes..]);
+                isa.store_pairs(isa.narrow_pairs(first, zero), &mut to[last * lanes..]);
+            }
+        }
+    }
+}
+
+/// `qt[panel][i][lane] = (q[row][2i], q[row][2i + 1])`, with a 0 where the width is odd; rows behind the last repeat it.
+#[inline(always)]
+fn pack_queries<S: PairDots>(isa: S, block: &Block<'_, bf16>, lines: &mut [bf16], queries: &mut [bf16]) {
+    let (lanes, depth) = (S::LANES, block.keys.width());
+    let pairs = depth.div_ceil(2);
+    for (panel, to) in queries.chunks_exact_mut(2 * pairs * lanes).enumerate() {
+        for lane in 0..lanes {
+            let (part, query) = block.query(panel * lanes + lane);
+            copy_row(&part.queries, query, &mut lines[lane * depth..][..depth]);
+        }
+        for i in (0..pairs).step_by(lanes) {
+            let mut square = isa.square(isa.splat(0.0));
+            for lane in 0..lanes {
+                let line = &lines[lane * depth..][..depth];
+                square.as_mut()[lane] = isa.as_vector(isa.load_pairs(&line[2 * i..]));
+            }
+            let square = isa.transpose(square);
+            for pair in 0..lanes.min(pairs - i) {
+                isa.store_pairs(isa.as_pairs(square.as_ref()[pair]), &mut to[(i + pair) * 2 * lanes..]);
+            }
+        }
+    }
+}
+
+impl<S: PairDots> Products<bf16, S> for Dots<'_> {
+    #[inline(always)]
+    fn score(&mut self, isa: S, of: Scoring<'_, '_, bf16>) {
+        let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
+        let keys = Rows::stored(table, range, table.width().next_multiple_of(2), self.rows);
+        of.run::<S, Pairs>(isa, self.queries, keys, self.factor);
+    }
+
+    #[inline(always)]
+    fn weigh(&mut self, isa: S, of: Weighing<'_, '_, bf16>) -> bool {
+        let (tile, count) = (of.tile, of.tile.end - of.tile.start);
+        self.pack_values(isa, &of);
+        let hides = tile.dense || of.reach.iter().any(|reach| reach.all.within(&tile) != (0..count));
+        if hides && !self.all_finite(isa, count, of.width) {
+            return false;
+        }
+        self.narrow_weights(isa, &of);
+        of.run::<S, Pairs>(isa, self.weights, SLOT_KEYS * S::LANES, Tiled::Strips(self.strips));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Rows of keys or values, where they lie or where they were copied to.
+
+use super::storage::Storage;
+use super::table::Table;
+use crate::Element;
+use crate::simd::Float;
+
+/// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a, A> {
+    data: &'a [A],
+    start: isize,
+    stride: isize,
+    width: usize,
+}
+
+impl<'a, A: Element> Rows<'a, A> {
+    /// Rows `first` to `last` (not included) of a matrix as they lie, or copied into `packed`: rows of `width` with zeros at
+    /// their end.
+    #[inline(always)]
+    pub(super) fn stored(
+        from: &Table<'a, A>,
+        [first, last]: [usize; 2],
+        width: usize,
+        packed: &'a mut [A],
+    ) -> Self
+    where
+        A: Storage,
+    {
+        if from.width() == width
+            && let Some(rows) = Rows::lying(from, [first, last])
+        {
+            return rows;
+        }
+        for row in first..last {
+            let to = &mut packed[(row - first) * width..][..width];
+            let (numbers, rest) = to.split_at_mut(from.width());
+            from.copy_row(row, numbers);
+            rest.fill(A::default());
+        }
+        Rows { data: packed, start: 0, stride: width as isize, width }
+    }
+
+    /// Rows `first` to `last` (not included) of a matrix: as they lie, if that is possible and `width` is the matrix's
+    /// own, and otherwise widened into `packed`, rows of `width` with zeros at their end.
+    #[inline(always)]
+    pub(super) fn of<T: Storage<Real = A>, S: Float<A>>(
+        isa: S,
+        from: &Table<'a, T>,
+        [first, last]: [usize; 2],
+        width: usize,
+        packed: &'a mut [A],
+    ) -> Self {
+        if from.width() == width
+            && let Some((data, start, stride)) = from.memory([first, last])
+            && let Some(data) = T::as_reals(data)
+        {
+            return Rows { data, start, stride, width };
+        }
+        from.widen_rows(isa, [first, last], width, packed);
+        Rows { data: packed, start: 0, stride: width as isize, width }
+    }
+
+    /// Rows `first` to `last` (not included) of a matrix as they lie; `None` where they have gaps.
+    #[inline(always)]
+    pub(super) fn lying(from: &Table<'a, A>, range: [usize; 2]) -> Option<Self>
+    where
+        A: Storage,
+    {
+        let (data, start, stride) = from.memory(range)?;
+        Some(Rows { data, start, stride, width: from.width() })
+    }
+
+    /// Rows that lie one after another in `data`.
+    #[inline(always)]
+    pub(super) fn gapless(data: &'a [A], width: usize) -> Self {
+        Rows { data, start: 0, stride: width as isize, width }
+    }
+
+    /// Rows of `width` numbers that begin `stride` apart in `data`.
+    #[inline(always)]
+    pub(super) fn spaced(data: &'a [A], stride: usize, width: usize) -> Self {
+        assert!(width <= stride);
+        Rows { data, start: 0, stride: stride as isize, width }
+    }
+
+    /// The columns from `first` on, `width` of them.
+    #[inline(always)]
+    pub(super) fn columns(self, first: usize, width: usize) -> Self {
+        assert!(first + width <= self.width);
+        Rows { start: self.start + first as isize, width, ..self }
+    }
+
+    /// The numbers of row `row`.
+    #[inline(always)]
+    pub(super) fn row(&self, row: usize) -> &'a [A] {
+        &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
+    }
+
+    /// Numbers to a row.
+    #[inline(always)]
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How far row `i + 1` lies behind row `i`.
+    #[inline(always)]
+    pub(super) fn stride(&self) -> isize {
+        self.stride
+    }
+}
