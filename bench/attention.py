@@ -225,13 +225,13 @@ def main():
         if asked_for.grid:
             return grid(folder, names, asked_for)
         spanwise = Spanwise(folder)
-        peaks = {name: float(spanwise.ask(f"peak {name}")) for name in ("f32", "f64")}
-        print(f"torch {torch.__version__}, FMA peak f32 {peaks['f32']:.0f}, f64 {peaks['f64']:.0f} GFLOP/s", flush=True)
+        peaks = {name: float(spanwise.ask(f"peak {name}")) for name in ("f32", "f64", "bf16")}
+        print(f"torch {torch.__version__}, peak GFLOP/s {peaks}", flush=True)
         for shape, asked in cases:
             for name in names:
                 ours, theirs, error = measure(spanwise, shape, asked, name, asked_for.seconds)
                 rate = useful(shape, asked) / min(ours) / 1e9
-                peak = peaks["f64" if name == "f64" else "f32"]
+                peak = peaks.get(name, peaks["f32"])  # f16 is multiplied in f32
                 print(
                     f"{','.join(map(str, shape)):22} {asked:15} {name:4} "
                     f"best {min(ours) * 1e3:9.3f} ms ({min(theirs) * 1e3:9.3f})  "

@@ -110,8 +110,9 @@ class Lens:
         plain = {key: value.detach() if hasattr(value, "detach") else value for key, value in options.items()}
         arrays = kind.take("q", q.detach()), kind.take("k", k.detach()), kind.take("v", v.detach())
         place = self._cells, 0 if facts is None else facts.first_key, self._tokens(module, facts)
-        tally = self._found.setdefault(name, _spanwise.LayerTally(q.shape[1]))
+        tally = self._found.get(name) or _spanwise.LayerTally(q.shape[1])
         values = tally.attend(*arrays, asked(kind, arrays[0], **plain), place, kind.bits)
+        self._found[name] = tally
         return kind.give(values, q)
 
     def _tokens(self, module: Any, facts: Any) -> npt.NDArray[np.bool_] | None:
@@ -183,9 +184,9 @@ class Lens:
         if not 0 <= head < found.heads():
             raise NumberError(f"lens: `head` is {head}; expected a number below {found.heads()}")
         entries = found.map_batch()
-        if batch is not None and not 0 <= batch < (entries or 0):
+        if entries is not None and batch is not None and not 0 <= batch < entries:
             raise NumberError(f"lens: `batch` is {batch}; expected a number below {entries}")
-        cells = found.map(head, batch)
+        cells = None if entries is None else found.map(head, batch)
         if cells is None:
             raise NumberError(f"lens: layer {layer!r} has no map; expected a call with queries and keys")
         return LayerMap(*cells)

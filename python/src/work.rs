@@ -144,8 +144,7 @@ impl Heeding {
     }
 }
 
-/// Signals reach the main thread alone, so one pool is enough. It is
-/// taken out while in use.
+/// Signals reach the main thread alone, so one pool is enough. It is taken out while in use.
 static HEEDING: Mutex<Option<Heeding>> = Mutex::new(None);
 
 /// Runs a fit of about `products` multiplications with the interpreter free for other threads. One that lasts ends when a

@@ -1,5 +1,5 @@
-//! Tests of everything `unsafe` under Valgrind: no read or write outside what was allocated, nothing that depends on memory never
-//! written.
+//! Tests of everything `unsafe` under Valgrind: no read or write outside what was allocated. Scratch memory starts as zeros and is used
+//! again, so what an earlier piece of work left there is not seen by it.
 //!
 //! Miri does not know the vector instructions. Valgrind does (AVX2 and FMA, not AVX-512), and checks the very code that ships.
 

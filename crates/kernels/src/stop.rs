@@ -8,9 +8,9 @@
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -46,14 +46,19 @@ pub fn beside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R
     if HEEDED.with_borrow(Option::is_none) {
         return work();
     }
+    // In a box that two can reach: where no thread can be started, the work is done here.
+    let work = Arc::new(Mutex::new(Some(work)));
+    let theirs = Arc::clone(&work);
     let (done, result) = sync_channel(1);
-    let worker = thread::Builder::new().name("spanwise-beside".to_owned());
-    let work = move || {
-        // Nobody receives what was left behind.
-        let _ = done.send(work());
+    let run = move || {
+        if let Some(work) = taken(&theirs) {
+            // Nobody receives what was left behind.
+            let _ = done.send(work());
+        }
     };
-    // A machine that has no thread left cannot do it at all, as for any other pool.
-    let handle = worker.spawn(work).expect("a thread can be started");
+    let Ok(handle) = thread::Builder::new().name("spanwise-beside".to_owned()).spawn(run) else {
+        return taken(&work).expect("nobody else has begun it")();
+    };
     loop {
         match result.recv_timeout(EVERY) {
             Ok(found) => return found,
@@ -64,6 +69,11 @@ pub fn beside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R
             },
         }
     }
+}
+
+/// The work, for whoever comes first.
+fn taken<W>(work: &Mutex<Option<W>>) -> Option<W> {
+    work.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 #[cfg(test)]

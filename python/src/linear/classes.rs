@@ -44,7 +44,7 @@ pub(crate) fn logistic<'py>(
     let (tolerance, iterations) = limits;
     let settings = Logistic { penalty, intercept, optimiser, tolerance, iterations };
     // A handful of steps, each with a Gram matrix of its own.
-    let products = 8.0 * products(&x);
+    let products = 8.0 * products(&x, 1);
     let fit = with_real!(x, |x| work::fit(py, products, || match weights {
         Some(weights) => settings.fit_weighted(x, labels, weights),
         None => settings.fit(x, labels),

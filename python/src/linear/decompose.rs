@@ -39,7 +39,7 @@ pub(crate) fn pca<'py>(
         }
     };
     let options = PcaOptions { components, method, sketch: Sketch { seed, ..Sketch::default() } };
-    let products = products(&x);
+    let products = products(&x, 0);
     let found = with_real!(x, |x| work::fit(py, products, || library::pca(x, options)))?.or_raise(py)?;
     let method = match found.method {
         PcaMethod::Covariance => "covariance",
@@ -118,7 +118,7 @@ pub(crate) fn svd<'py>(
     seed: Option<u64>,
 ) -> PyResult<Factors<'py>> {
     let x = Array::real(x, name("X"))?;
-    let products = products(&x);
+    let products = products(&x, 0);
     let found = with_real!(x, |x| work::fit(py, products, || match (k, seed) {
         (Some(k), Some(seed)) => library::svd_randomized(x, k, Sketch { seed, ..Sketch::default() }),
         (Some(k), None) => library::svd_truncated(x, k),
@@ -137,7 +137,7 @@ type Triangular<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 #[pyfunction]
 pub(crate) fn qr<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, full: bool) -> PyResult<Triangular<'py>> {
     let x = Array::real(x, name("X"))?;
-    let products = products(&x);
+    let products = products(&x, 0);
     let found = with_real!(x, |x| work::fit(py, products, || if full {
         library::qr_full(x)
     } else {

@@ -1,6 +1,6 @@
 //! Least squares.
 
-use super::{Table, products};
+use super::{Table, columns_of, products};
 use crate::array::{Answer, vector, with_real};
 use crate::errors::OrRaise;
 use crate::work;
@@ -34,15 +34,14 @@ pub(crate) fn lstsq<'py>(
     let py = x.py();
     let table = Table::new("fit", x, y, weights)?;
     let (weights, settings) = (table.weights()?, settings(asked));
-    let fit =
-        with_real!(table.x, |x| with_real!(table.y, |y| work::fit(
-            py,
-            products(&table.x),
-            || match weights {
-                Some(weights) => settings.fit_weighted(&x, &y, weights),
-                None => settings.fit(&x, &y),
-            }
-        )));
+    let fit = with_real!(table.x, |x| with_real!(table.y, |y| work::fit(
+        py,
+        products(&table.x, columns_of(&table.y)),
+        || match weights {
+            Some(weights) => settings.fit_weighted(&x, &y, weights),
+            None => settings.fit(&x, &y),
+        }
+    )));
     parts(&fit?.or_raise(py)?, names)
 }
 

@@ -1,6 +1,6 @@
 //! Rank, conditioning, projections, membership of span and hull.
 
-use super::{indices, products};
+use super::{columns_of, indices, products};
 use crate::array::{Answer, Array, Name, with_real};
 use crate::errors::OrRaise;
 use crate::work;
@@ -19,7 +19,7 @@ fn name(argument: &'static str) -> Name {
 #[pyfunction]
 pub(crate) fn rank<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let x = Array::real(x, name("X"))?;
-    let products = products(&x);
+    let products = products(&x, 0);
     let found = with_real!(x, |x| work::fit(py, products, || library::rank(x)))?.or_raise(py)?;
     let sure = found.is_sure();
     Ok(Answer::new(py)
@@ -38,7 +38,7 @@ pub(crate) fn rank<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Boun
 #[pyfunction]
 pub(crate) fn condition(py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
     let x = Array::real(x, name("X"))?;
-    let products = products(&x);
+    let products = products(&x, 0);
     let found = with_real!(x, |x| work::fit(py, products, || library::condition(x)))?.or_raise(py)?;
     Ok((found.raw, found.unit_scaled))
 }
@@ -52,7 +52,7 @@ pub(crate) fn project<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let of = |argument| Name { operation: "project", argument };
     let (x, y) = (Array::real(x, of("X"))?, Array::real(y, of("v"))?);
-    let products = products(&x);
+    let products = products(&x, columns_of(&y));
     let (x, y) = (x.view::<f64>()?, y.view::<f64>()?);
     let found = work::fit(py, products, || projections::project_matrix(x, y))?.or_raise(py)?;
     Ok(Answer::new(py)
@@ -72,7 +72,7 @@ pub(crate) fn in_span<'py>(
     v: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (x, v) = (Array::real(x, name("X"))?, Array::real(v, name("v"))?);
-    let products = products(&x);
+    let products = products(&x, 0);
     let (x, v) = (x.view::<f64>()?, v.view::<f64>()?);
     let found = work::fit(py, products, || library::span_membership(x, v))?.or_raise(py)?;
     Ok(Answer::new(py)

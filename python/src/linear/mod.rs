@@ -70,13 +70,18 @@ impl<'py> Table<'py> {
     }
 }
 
-/// About how many multiplications a factorisation of a matrix takes.
-fn products(of: &Array<'_>) -> f64 {
+/// About how many multiplications it takes to factor a matrix and to solve for `targets` right-hand sides.
+fn products(of: &Array<'_>, targets: usize) -> f64 {
     let [rows, cols] = match *of.shape() {
         [rows, cols] => [rows as f64, cols as f64],
         _ => [of.shape().iter().product::<usize>() as f64, 1.0],
     };
-    rows * cols * rows.min(cols)
+    rows * cols * (rows.min(cols) + targets as f64)
+}
+
+/// How many columns a vector or a matrix has.
+fn columns_of(of: &Array<'_>) -> usize {
+    of.shape().get(1).copied().unwrap_or(1)
 }
 
 /// The columns of a matrix or of one vector, each without gaps: borrowed where they lie so.

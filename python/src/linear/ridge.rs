@@ -23,20 +23,17 @@ pub(crate) fn ridge<'py>(
     let table = Table::new("ridge", x, y, weights)?;
     let weights = table.weights()?;
     let targets = target_columns(&table.y)?;
-    let fits = with_real!(table.x, |x| work::fit(
-        py,
-        products(&table.x),
-        || -> Result<Vec<RidgeFit>, LinearError> {
-            let each = targets.iter().zip(alphas).map(|(y, alpha)| {
-                let settings = Ridge { alpha, intercept };
-                match weights {
-                    Some(weights) => settings.fit_weighted(x, y, weights),
-                    None => settings.fit(x, y),
-                }
-            });
-            each.collect()
-        }
-    ));
+    let products = targets.len() as f64 * products(&table.x, 1);
+    let fits = with_real!(table.x, |x| work::fit(py, products, || -> Result<Vec<RidgeFit>, LinearError> {
+        let each = targets.iter().zip(alphas).map(|(y, alpha)| {
+            let settings = Ridge { alpha, intercept };
+            match weights {
+                Some(weights) => settings.fit_weighted(x, y, weights),
+                None => settings.fit(x, y),
+            }
+        });
+        each.collect()
+    }));
     let fits = fits?.or_raise(py)?;
     let of = |of: fn(&RidgeFit) -> f64| fits.iter().map(of).collect::<Vec<f64>>();
     let columns = fits.first().map_or(0, |fit| fit.coefficients.len());
@@ -71,10 +68,9 @@ pub(crate) fn ridge_errors<'py>(
     let weights = table.weights()?;
     let targets = target_columns(&table.y)?;
     let path = RidgePath { alphas, intercept };
-    let errors = with_real!(table.x, |x| work::fit(
-        py,
-        products(&table.x),
-        || -> Result<Vec<Vec<f64>>, LinearError> {
+    let products = targets.len() as f64 * products(&table.x, path.alphas.len());
+    let errors =
+        with_real!(table.x, |x| work::fit(py, products, || -> Result<Vec<Vec<f64>>, LinearError> {
             let each = targets.iter().map(|y| {
                 let choice = match weights {
                     Some(weights) => path.choose_leave_one_out_weighted(x, y, weights),
@@ -83,8 +79,7 @@ pub(crate) fn ridge_errors<'py>(
                 choice.map(|choice| choice.errors)
             });
             each.collect()
-        }
-    ));
+        }));
     let errors = errors?.or_raise(py)?;
     let rows = errors.len();
     Ok(vector(py, errors.concat()).reshape([rows, path.alphas.len()])?.into_any())
@@ -104,7 +99,8 @@ pub(crate) fn ridge_path<'py>(
     let weights = table.weights()?;
     let y = table.y.slice()?;
     let path = RidgePath { alphas, intercept };
-    let fits = with_real!(table.x, |x| work::fit(py, products(&table.x), || match weights {
+    let products = products(&table.x, path.alphas.len());
+    let fits = with_real!(table.x, |x| work::fit(py, products, || match weights {
         Some(weights) => path.fit_weighted(x, y, weights),
         None => path.fit(x, y),
     }));

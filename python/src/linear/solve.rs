@@ -1,6 +1,6 @@
 //! Systems of equations.
 
-use super::products;
+use super::{columns_of, products};
 use crate::array::{Answer, Array, Name, vector};
 use crate::errors::{Class, OrRaise, raise};
 use crate::work;
@@ -57,7 +57,7 @@ pub(crate) fn solve<'py>(
     tolerance: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (a, b) = (Array::real(a, name("A"))?, Array::real(b, name("b"))?);
-    let products = products(&a);
+    let products = products(&a, columns_of(&b));
     let (a, b) = (a.view::<f64>()?, b.view::<f64>()?);
     let way = match method {
         "lu" => Way::Lu,

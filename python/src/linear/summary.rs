@@ -40,18 +40,18 @@ impl Summary {
     ) -> PyResult<()> {
         let table = Table::new("summary", x, y, weights)?;
         let weights = table.weights()?;
-        let pushed =
-            with_real!(table.x, |x| with_real!(table.y, |y| work::fit(py, products(&table.x), || {
-                // Two threads may update at the same time: each reduces its own rows, then one after the other adds them.
-                let (columns, targets) = {
-                    let inner = self.inner();
-                    (inner.columns(), inner.targets())
-                };
-                let mut part = Inner::new(columns, targets);
-                part.push(&x, &y, weights)?;
-                self.inner().merge(&part)
-            })));
-        pushed?.or_raise(py)
+        let (columns, targets) = {
+            let inner = self.inner();
+            (inner.columns(), inner.targets())
+        };
+        // Its own rows first: two threads may update at the same time, and work that is told to end leaves nothing behind.
+        let products = products(&table.x, targets);
+        let part = with_real!(table.x, |x| with_real!(table.y, |y| work::fit(py, products, || {
+            let mut part = Inner::new(columns, targets);
+            part.push(&x, &y, weights).map(|()| part)
+        })));
+        let part = part?.or_raise(py)?;
+        work::run(py, || self.inner().merge(&part)).or_raise(py)
     }
 
     fn merge(&self, py: Python<'_>, other: &Summary) -> PyResult<()> {

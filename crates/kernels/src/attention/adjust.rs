@@ -31,6 +31,9 @@ pub(super) struct Adjust<'a, 'b, T: Storage> {
 impl<T: Storage> Adjust<'_, '_, T> {
     #[inline(always)]
     pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) {
+        if self.keys.is_empty() {
+            return;
+        }
         if let Some(cap) = self.block.softcap {
             self.cap(isa, cap);
         }

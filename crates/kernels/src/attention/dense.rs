@@ -18,10 +18,10 @@
 //! A line of booleans is a line of bytes, so the shift and the addition run over many keys at once, and a panel costs a byte
 //! of reading for each score. What is hidden is −∞ whatever the product was: NaN − ∞ would be NaN.
 
+use super::TILE_KEYS;
 use super::part::{Block, Part};
 use super::storage::{Storage, widen_row};
-use super::{MOST_LANES, TILE_KEYS};
-use crate::simd::{Float, Real};
+use crate::simd::{Float, MOST_LANES, Real};
 use std::f64::consts::LOG2_E;
 
 /// Some keys of one panel of one tile.

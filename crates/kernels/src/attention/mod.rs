@@ -64,6 +64,3 @@ pub use table::{Paged, Table};
 
 /// Keys to a tile. Tiles begin at multiples of it.
 pub const TILE_KEYS: usize = 256;
-
-/// No vector has more lanes.
-const MOST_LANES: usize = 16;

@@ -13,12 +13,11 @@
 //! What each key receives is a sum over rows, so over panels: tile by tile, just before the tile's weighted sum reads the same
 //! weights. A row lost to a NaN has an inverse of NaN; what is hidden in it (`a = 0`) stays 0.
 
-use super::MOST_LANES;
 use super::part::{Block, Tile};
 use super::pools::Pools;
 use super::storage::Storage;
 use crate::Element;
-use crate::simd::{Float, Real};
+use crate::simd::{Float, MOST_LANES, Real};
 use std::f64::consts::LN_2;
 use std::ops::Range;
 
@@ -212,10 +211,12 @@ impl<T: Storage> Panel<'_, '_, T> {
     /// What the row's output is multiplied by stays NaN.
     fn clear_lost(&mut self, lanes: usize, received: &mut [f64]) {
         let keys = self.block.keys.rows();
-        for (lane, row) in self.rows().enumerate() {
+        // Lanes behind the last row repeat it, and are lost with it.
+        for lane in 0..self.inverse.len() {
             if !self.inverse[lane].to_f64().is_nan() {
                 continue;
             }
+            let row = self.row + lane;
             let part = self.block.parts.iter().rposition(|part| part.row <= row).unwrap_or(0);
             for (slot, tile) in self.block.tiles.iter().enumerate() {
                 for key in tile.start..tile.end {

@@ -78,7 +78,7 @@ fn exponential<A: Real, S: Float<A>, const STATISTICS: bool>(
     isa.store(a, scores);
     let sum = isa.add(sums.sum, a);
     if STATISTICS {
-        // 0·−∞ is NaN; 0 times the lowest exponent, to which the power has raised x as well, is 0.
+        // 0·−∞ is NaN; 0 times the lowest exponent is 0.
         let moment = isa.mul_add(a, isa.max(isa.splat(S::LOWEST_EXPONENT), x), sums.moment);
         Sums { sum, moment, max: isa.max(sums.max, a) }
     } else {

@@ -9,11 +9,10 @@
 //! At least `k` weights are no smaller than the bound, so nothing below it is among the largest; and few pools hold anything
 //! above it. Ties go to the first key, because pools and keys come in order.
 
-use super::MOST_LANES;
 use super::statistics::{Panel, TopWeights};
 use super::storage::Storage;
 use crate::Element;
-use crate::simd::{Float, Real};
+use crate::simd::{Float, MOST_LANES, Real};
 
 /// Up to so many largest weights a bound is found first: sorting takes a few instructions for each of them and each pool.
 const MOST_SORTED: usize = 32;

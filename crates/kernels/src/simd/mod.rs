@@ -16,7 +16,8 @@
 //! * [`dispatch`] enters exactly one `#[target_feature]` function per instruction set. Everything below it must be
 //!   `#[inline(always)]`: a helper that is not inlined is compiled for the baseline and silently loses its vectors.
 //! * Detection happens once. `SPANWISE_ISA=scalar|scalar-bf16|neon|avx2|avx512|avx512-bf16` lowers it, so that one machine
-//!   tests every path (the first `bf16` forms in plain arithmetic what the second has instructions for); a name that is unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
+//!   tests every path (the first `bf16` forms in plain arithmetic what the second has instructions for); a name that is
+//!   unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
 //!   which the surfaces call first. The library itself falls back to what the machine has.
 //!
 //! To add an element type, implement [`Lanes`] for it on each token and add it to [`Simd`]'s bounds.

@@ -7,8 +7,8 @@
 //!
 //! The instruction (`vdpbf16ps`) adds the pair's second product first, rounds to nearest even after each of the two additions, takes
 //! numbers below 2⁻¹²⁶ for 0 and gives 0 where a sum is one, whatever the control register says. A product of two bf16 has
-//! sixteen significant bits and is exact in f32, so that a plain multiplication and a plain addition round as a fused one
-//! does: that is the emulation, which any machine runs ([`Isa::ScalarBf16`]) and which the tests hold the kernels on
+//! sixteen significant bits and, between 2⁻¹²⁶ and 2¹²⁸, is exact in f32, so that there a plain multiplication and a plain addition round as a
+//! fused one does: that is the emulation, which any machine runs ([`Isa::ScalarBf16`]) and which the tests hold the kernels on
 //! pairs against the reference with.
 
 use super::{Float, Isa, Scalar};

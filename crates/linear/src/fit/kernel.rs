@@ -100,12 +100,16 @@ impl Resolved {
     }
 }
 
-/// The kernel with `γ` filled in, and `γ`.
-pub(crate) fn resolve<T: Element>(kernel: Kernel, x: &View<'_, T>) -> Result<(Kernel, f64), LinearError> {
+/// The kernel with `γ` filled in, and `γ`. A row counts as often as its weight says, of which `roots` are the roots.
+pub(crate) fn resolve<T: Element>(
+    kernel: Kernel,
+    x: &View<'_, T>,
+    roots: Option<&[f64]>,
+) -> Result<(Kernel, f64), LinearError> {
     let cols = x.dims()[1] as f64;
     match kernel {
         Kernel::Rbf { gamma } => {
-            let gamma = gamma.unwrap_or_else(|| 1.0 / (cols * variance(x)));
+            let gamma = gamma.unwrap_or_else(|| 1.0 / (cols * variance(x, roots)));
             check::positive(OPERATION, "gamma", gamma)?;
             Ok((Kernel::Rbf { gamma: Some(gamma) }, gamma))
         }
@@ -121,9 +125,12 @@ pub(crate) fn resolve<T: Element>(kernel: Kernel, x: &View<'_, T>) -> Result<(Ke
 }
 
 /// Variance of all entries; 1 where they are all equal.
-fn variance<T: Element>(x: &View<'_, T>) -> f64 {
-    let n = x.len() as f64;
-    let mean = x.iter().map(|v| v.to_f64() / n).sum::<f64>();
-    let variance = x.iter().map(|v| (v.to_f64() - mean).powi(2) / n).sum::<f64>();
+fn variance<T: Element>(x: &View<'_, T>, roots: Option<&[f64]>) -> f64 {
+    let (rows, cols) = (x.dims()[0], x.dims()[1]);
+    let weight = |entry: usize| roots.map_or(1.0, |roots| roots[entry / cols].powi(2));
+    let n = cols as f64 * (0..rows).map(|row| weight(row * cols)).sum::<f64>();
+    let entries = || x.iter().enumerate().map(|(entry, v)| (weight(entry) / n, v.to_f64()));
+    let mean = entries().map(|(share, v)| share * v).sum::<f64>();
+    let variance = entries().map(|(share, v)| share * (v - mean).powi(2)).sum::<f64>();
     if variance > 0.0 { variance } else { 1.0 }
 }

@@ -98,7 +98,7 @@ pub struct KernelRidgeFit {
     pub coefficients: Vec<f64>,
     /// `Σ wᵢ·(yᵢ − f(xᵢ))²` over the training rows.
     pub residual_sum_of_squares: f64,
-    /// Mean squared error of each row predicted from the others, where it was asked for. With fewer landmarks than rows
+    /// Mean squared error of each row (however often it counts) predicted from the others, where it was asked for. With fewer landmarks than rows
     /// the landmarks stay as they are.
     pub leave_one_out_error: Option<f64>,
     /// Share of its diagonal added to the kernel matrix to factor it.
@@ -148,7 +148,7 @@ impl KernelRidge {
         let (n, p) = (x.dims()[0], x.dims()[1]);
         check::not_negative(OPERATION, "alpha", self.alpha)?;
         argument(OPERATION, "X").finite(x)?;
-        let (kernel, gamma) = resolve(self.kernel, x)?;
+        let (kernel, gamma) = resolve(self.kernel, x, targets.roots.as_deref())?;
         let count = match self.landmarks {
             Landmarks::Auto if n <= EXACT_UP_TO => n,
             Landmarks::Auto => DEFAULT_LANDMARKS,
@@ -311,7 +311,7 @@ impl KernelRidgeFit {
     ) -> Result<Self, LinearError> {
         let name = argument(OPERATION, "coefficients");
         name.fits(Extent::Length(coefficients.len()), "landmarks", Extent::Rows(landmarks.rows()))?;
-        let (kernel, _) = resolve(kernel, &landmarks.view())?;
+        let (kernel, _) = resolve(kernel, &landmarks.view(), None)?;
         Ok(KernelRidgeFit {
             kernel,
             landmarks,

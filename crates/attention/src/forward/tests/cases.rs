@@ -15,6 +15,9 @@ pub(crate) enum Ask {
     Blocks(usize, usize),
     Alibi,
     Causal(Alignment),
+    /// With a bias.
+    BiasedCausal(Alignment),
+    BiasedWindow(usize, usize),
     Window(Option<usize>, Option<usize>),
     Lengths,
     Sinks(f64),
@@ -38,6 +41,9 @@ pub(crate) const ASKS: &[Ask] = &[
     Ask::Alibi,
     Ask::Causal(Alignment::TopLeft),
     Ask::Causal(Alignment::BottomRight),
+    Ask::BiasedCausal(Alignment::TopLeft),
+    Ask::BiasedCausal(Alignment::BottomRight),
+    Ask::BiasedWindow(3, 5),
     Ask::Window(Some(3), Some(5)),
     Ask::Window(Some(40), Some(0)),
     Ask::Window(None, Some(2)),
@@ -189,6 +195,16 @@ impl<T: Element> Data<T> {
             Ask::Blocks(rows, cols) => Options { blocks: Some(blocks(rows, cols)), ..none },
             Ask::Alibi => Options { alibi: Some(&self.slopes), ..none },
             Ask::Causal(alignment) => Options { causal: Some(Causal::Aligned(alignment)), ..none },
+            Ask::BiasedCausal(alignment) => Options {
+                bias: Some(bias([false, true, true, true])),
+                causal: Some(Causal::Aligned(alignment)),
+                ..none
+            },
+            Ask::BiasedWindow(left, right) => Options {
+                bias: Some(bias([false, false, true, true])),
+                window: Some(Window { left: Some(left), right: Some(right), alignment: aligned }),
+                ..none
+            },
             Ask::Window(left, right) => {
                 Options { window: Some(Window { left, right, alignment: aligned }), ..none }
             }

@@ -133,6 +133,23 @@ fn a_lost_query_takes_no_other_row_and_gives_nothing_to_what_it_does_not_see() {
 }
 
 #[test]
+fn a_lost_last_row_gives_nothing_to_the_keys_of_another_head() {
+    // Two heads share their keys, so their rows lie in one panel; what is left of it repeats the last row.
+    let (n, width) = (3, 4);
+    let (mut q, k) = (numbers::<f32>(1, 2 * n * width, 1.0), numbers::<f32>(2, n * width, 1.0));
+    q[(2 * n - 1) * width] = f32::NAN;
+    let q = View::new(&q, &[1, 2, n, width]).unwrap();
+    let k = View::new(&k, &[1, 1, n, width]).unwrap();
+    let problem = Problem::new(q, k, k, Options::default()).unwrap();
+    for isa in Isa::available() {
+        let received = forward_on(isa, &problem, &EVERYTHING).statistics.received.unwrap();
+        let (first, second) = received.split_at(n);
+        assert!(first.iter().all(|mass| mass.is_finite()), "{isa}: {first:?}");
+        assert!(second.iter().all(|mass| mass.is_nan()), "{isa}: {second:?}");
+    }
+}
+
+#[test]
 fn the_lowest_finite_bias_is_not_a_mask() {
     // Everything pushed down as far as numbers go: what is left are equal weights.
     let (q, k, v) = ([1.0f32; 4], [1.0f32, 2.0, 3.0, 4.0], [1.0f32, 2.0, 3.0, 6.0]);

@@ -18,6 +18,14 @@ pub(crate) fn table() -> Vec<Case> {
             cases.push(Case { lie: lies[(i + step) % 3], ..Case::new(shape, ask) });
         }
     }
+    // Blocks of rows of which some see nothing of a tile that others see.
+    for (shape, ask) in [
+        ([1, 1, 1, 260, 260, 8, 8], Ask::BiasedCausal(Alignment::TopLeft)),
+        ([1, 2, 1, 64, 300, 5, 9], Ask::BiasedCausal(Alignment::BottomRight)),
+        ([1, 1, 1, 290, 290, 8, 8], Ask::BiasedWindow(4, 0)),
+    ] {
+        cases.push(Case::new(shape, ask));
+    }
     for amplitude in [1e-4, 30.0] {
         cases.push(Case {
             amplitude,

@@ -39,11 +39,12 @@ fn sweep(factor: &Factor, count: usize, intercept: bool) -> Result<Vec<Step>, Li
     }
     let target = factor.columns(&[count], intercept).col(0);
     let total = dot(&target, &target);
-    let PivotedQr { q, r, order, .. } = pivoted_qr_by_length(shares.view())?;
+    let PivotedQr { q, r, order, rank, .. } = pivoted_qr_by_length(shares.view())?;
     let mut reached = 0.0;
     let steps = order.into_iter().enumerate().map(|(k, column)| {
         let step = Step { column, left: r[(k, k)].abs(), without: reached };
-        if total > 0.0 && step.left > 0.0 {
+        // What is left beyond the rank is rounding, and points anywhere.
+        if total > 0.0 && k < rank {
             reached += dot(&q.col(k), &target).powi(2) / total;
         }
         step
@@ -97,5 +98,22 @@ mod tests {
         assert!(
             steps.windows(2).all(|pair| pair[1].left <= pair[0].left && pair[1].without >= pair[0].without)
         );
+    }
+
+    #[test]
+    fn columns_that_repeat_others_reach_nothing() {
+        let mut random = Random::new(9);
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for _ in 0..200 {
+            let (a, b) = (random.normal(), random.normal());
+            x.extend([a, b, 3.0 * a, a - b]);
+            y.push(a + b + random.normal());
+        }
+        let x = View::new(&x, &[200, 4]).unwrap();
+        let fit = LeastSquares::new().fit(&x, &y[..]).unwrap();
+        let factor = Factor::new(&x, &y, None, &fit).unwrap();
+        let steps = sweep(&factor, 4, true).unwrap();
+        assert!(steps[2].left < 1e-12 && steps[3].left < 1e-12, "{steps:?}");
+        assert_eq!(steps[2].without, steps[3].without, "{steps:?}");
     }
 }

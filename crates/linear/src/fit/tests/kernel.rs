@@ -142,8 +142,7 @@ fn a_whole_weight_counts_a_row_so_often_and_weight_zero_leaves_it_out() {
     let many_y: Vec<f64> = repeated.iter().map(|&i| y[i]).collect();
     let weights = counts.map(|count| count as f64);
     let (x, new) = (View::new(&x, &[12, 2]).unwrap(), View::new(&new, &[2, 2]).unwrap());
-    let kernel = Kernel::Rbf { gamma: Some(0.02) };
-    let model = KernelRidge { alpha: 0.5, kernel, leave_one_out: false, ..KernelRidge::default() };
+    let model = KernelRidge { alpha: 0.5, leave_one_out: false, ..KernelRidge::default() };
     let expected = model.fit(View::new(&many, &[many_y.len(), 2]).unwrap(), &many_y).unwrap();
     let found = model.fit_weighted(x, &y, &weights).unwrap();
     assert_eq!(found.landmarks.rows(), 10);
