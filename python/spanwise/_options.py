@@ -104,6 +104,8 @@ def _seed(seed: int) -> int:
 
 
 def _window(window: Window) -> tuple[int | None, int | None, str | None]:
+    if not isinstance(window, Iterable):
+        raise DtypeError(f"attention: `window` is {window!r}; expected (left, right), None for no limit")
     parts = tuple(window)
     if len(parts) not in (2, 3):
         raise ShapeError(f"attention: `window` has {len(parts)} entries; expected (left, right) or (left, right, diagonal)")

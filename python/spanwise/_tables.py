@@ -239,6 +239,19 @@ def _stacked(columns: list[Column]) -> tuple[Real, Names]:
     return stacked, tuple(name for name, _, _ in columns)
 
 
-def predicted(operation: str, x: Any, design: Design | None) -> Real:
-    """Rows to predict, as the columns that the model was fitted with."""
-    return features(operation, "X", x, design).values
+def predicted(operation: str, x: Any, design: Design | None, names: Names) -> Real:
+    """Rows to predict, as the columns that the model was fitted with: by their names where both have some."""
+    return in_order(operation, features(operation, "X", x, design), names).values
+
+
+def in_order(operation: str, found: Features, names: Names) -> Features:
+    """The columns of a table in the order of ``names``, where it has names too."""
+    if names is None or found.names is None or found.names == names:
+        return found
+    places = {name: place for place, name in enumerate(found.names)}
+    for name in names:
+        if name not in places:
+            raise ShapeError(
+                f"{operation}: `X` has no column {name!r}; expected those of the model: {', '.join(names)}"
+            )
+    return Features(found.values[:, [places[name] for name in names]], names, found.design)

@@ -251,3 +251,25 @@ def test_what_does_not_fit_is_named(call, error, words):
 
 def test_the_version_is_the_librarys():
     assert spanwise.__version__.count(".") == 2
+
+
+def test_tables_are_matched_by_the_names_of_their_columns():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((60, 3)), columns=["a", "b", "c"])
+    y = frame["a"] + 2 * frame["b"] + 3 * frame["c"] + 0.1 * rng.standard_normal(60)
+    turned = frame[["c", "a", "b"]]
+    for fit in (linear.lstsq(frame, y), linear.ridge(frame, y), linear.logistic(frame, y > 0)):
+        np.testing.assert_array_equal(fit.predict(turned), fit.predict(frame))
+        with pytest.raises(errors.ShapeError, match="no column 'b'; expected those of the model: a, b, c"):
+            fit.predict(frame[["a", "c"]])
+        assert fit.predict(frame.to_numpy()).shape == (60,)
+    pca = linear.pca(frame, 2)
+    np.testing.assert_array_equal(pca.transform(turned), pca.transform(frame))
+    chunks = iter([(frame[:30], y[:30]), (turned[30:], y[30:])])
+    np.testing.assert_allclose(linear.lstsq(chunks).coefficients, linear.lstsq(frame, y).coefficients, rtol=1e-12)
+
+
+def test_numbers_with_fractions_are_no_classes():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    with pytest.raises(errors.NumberError, match="20 different numbers with fractions"):
+        linear.logistic(X, X[:, 0])

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::args::{Decompose, FactorMethod, Kind};
 use crate::artifact::{Holds, Written, check, write_arrays};
 use crate::failure::Usage;
-use crate::out::{Screen, to_stdout};
+use crate::out::{Screen, check_not_read, to_stdout};
 use crate::table::{Asked, Source};
 use spanwise::example::Array;
 use spanwise::linear::told::{Decomposed, Decomposition, PcaWay, decompose};
@@ -14,6 +14,7 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.out {
         check("--out", path, Holds::Arrays)?;
     }
+    check_not_read(&[("--out", args.out.as_deref())], [Some(args.file.as_str())])?;
     let how = decomposition(args)?;
     let mut source = Source::open(&Asked::plain(&args.file, &args.pick, screen.quiet))?;
     let names = source.design().names().to_vec();

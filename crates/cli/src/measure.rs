@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::Measure;
 use crate::failure::Usage;
-use crate::out::{Screen, check_place, to_file, to_stdout};
+use crate::out::{Screen, check_not_read, check_place, to_file, to_stdout};
 use crate::source::Sources;
 use crate::table::{Asked, Source};
 use spanwise::View;
@@ -14,6 +14,8 @@ pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.out {
         check_place("--out", path)?;
     }
+    let inputs = [Some(args.file.as_str()), args.span.as_deref(), args.hull.as_deref()];
+    check_not_read(&[("--out", args.out.as_deref())], inputs)?;
     let mut sources = Sources::default();
     let span = args.span.as_deref().map(|text| sources.list("--span", text)).transpose()?;
     let hull = args.hull.as_deref().map(|text| sources.matrix("--hull", text, true)).transpose()?;

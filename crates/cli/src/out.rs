@@ -31,6 +31,28 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
+/// Refuses, before anything is computed, outputs that would replace what is read. An input may name an array in its file
+/// (`qkv.npz:q`), and need not be a file at all.
+pub(crate) fn check_not_read<'a>(
+    outputs: &[(&str, Option<&Path>)],
+    inputs: impl IntoIterator<Item = Option<&'a str>>,
+) -> Result<(), Usage> {
+    let place = |path: &Path| fs::canonicalize(path).ok();
+    let read: Vec<_> = inputs
+        .into_iter()
+        .flatten()
+        .filter_map(|text| place(Path::new(text)).or_else(|| place(Path::new(text.rsplit_once(':')?.0))))
+        .collect();
+    for (argument, path) in outputs {
+        let Some(path) = path else { continue };
+        if place(path).is_some_and(|place| read.contains(&place) && !is_special(&place)) {
+            let message = format!("`{argument}`: {}: is also read; expected another file", path.display());
+            return Err(Usage::new(message));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses, before anything is computed, a place where a file cannot be.
 pub(crate) fn check_place(argument: &str, path: &Path) -> Result<(), Usage> {
     let refuse = |why: &str| Err(Usage::new(format!("`{argument}`: {}: {why}", path.display())));

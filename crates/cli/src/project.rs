@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::args::{MissingWord, Pick, Project};
 use crate::artifact::{Holds, Written, check, numbers, write_arrays, write_columns};
 use crate::failure::Usage;
-use crate::out::{Screen, to_stdout};
+use crate::out::{Screen, check_not_read, to_stdout};
 use crate::source::Sources;
 use crate::table::{Asked, Source};
 use spanwise::Matrix;
@@ -15,6 +15,8 @@ use std::path::Path;
 
 pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     let format = args.out.as_deref().map(|path| check("--out", path, Holds::ColumnsOrArrays)).transpose()?;
+    let inputs = [Some(args.file.as_str()), args.vector.as_deref()];
+    check_not_read(&[("--out", args.out.as_deref())], inputs)?;
     let table = Table::read(args, screen.quiet)?;
     let (v, names) = match &args.vector {
         Some(text) => {

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::args::{Solve, SolveMethod};
 use crate::artifact::{Holds, Written, check, write_array};
 use crate::failure::Usage;
-use crate::out::{Screen, to_stdout};
+use crate::out::{Screen, check_not_read, to_stdout};
 use crate::source::Sources;
 use anyhow::Context;
 use spanwise::linear::CsrMatrix;
@@ -17,6 +17,8 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.out {
         check("--out", path, Holds::Array)?;
     }
+    let inputs = [Some(args.a.as_str()), Some(args.b.as_str())];
+    check_not_read(&[("--out", args.out.as_deref())], inputs)?;
     let mut sources = Sources::default();
     let a = A::read(args, &mut sources)?;
     let b = sources.tensor("--b", &args.b)?.to_f64();

@@ -12,7 +12,7 @@ from .. import _spanwise
 from .._arrays import Names, vector
 from .._progress import fitting
 from .._tables import Design, features, predicted
-from ..errors import ShapeError
+from ..errors import NumberError, ShapeError
 
 F64 = npt.NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class LogisticFit:
 
     def decision(self, X: Any) -> F64:
         """Log-odds of the second class, (n,), or scores of each class, (n, K), for the rows of ``X`` (n, d)."""
-        values = predicted("predict", X, self.design)
+        values = predicted("predict", X, self.design, self.names)
         scores = _spanwise.predict(values, self.coefficients, self.intercept)
         return scores[0] if len(self.classes) == 2 else scores.T
 
@@ -168,6 +168,11 @@ def logistic(
             f"logistic regression: `y` has shape {tuple(labels.shape)}; expected 1 dimensions"
         )
     classes, codes = coded(labels)
+    if labels.dtype.kind == "f" and not np.array_equal(classes, np.round(classes)):
+        raise NumberError(
+            f"logistic regression: `y` holds {len(classes)} different numbers with fractions; expected labels of classes\n"
+            "hint: `lstsq` and `ridge` fit numbers"
+        )
     weights = None if weights is None else vector("logistic regression", "weights", weights)
     limits = (float(tolerance), int(iterations))
     with fitting("logistic regression", progress, table.values.shape):

@@ -121,7 +121,7 @@ class Pca:
 
     def transform(self, X: Any) -> F64:
         """The coordinates, (n, k), of the rows of ``X`` (n, p) along the components."""
-        return _spanwise.pca_transform(predicted("decompose", X, self.design), self.components, self.mean)
+        return _spanwise.pca_transform(predicted("decompose", X, self.design, self.names), self.components, self.mean)
 
     def inverse_transform(self, scores: Any) -> F64:
         """The rows, (n, p), that have these coordinates (n, k)."""

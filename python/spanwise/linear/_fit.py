@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .. import _spanwise
 from .._arrays import Names, Real, is_chunks, target, vector
 from .._progress import Progress, fitting
-from .._tables import Design, Features, features, predicted
+from .._tables import Design, Features, features, in_order, predicted
 from ..errors import DtypeError, NumberError, ShapeError
 
 F64 = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ class LinearFit:
         >>> fit.predict(np.array([[10.0]]))
         array([21.])
         """
-        return _predict(X, self.coefficients, self.intercept, self.design)
+        return _predict(X, self.coefficients, self.intercept, self.design, self.names)
 
     def confidence_intervals(self, confidence: float = 0.95) -> tuple[F64, F64]:
         """Lower and upper ends of the intervals that hold each coefficient with this probability.
@@ -161,8 +161,8 @@ class LinearFit:
         return fit
 
 
-def _predict(X: Any, coefficients: F64, intercept: Any, design: Design | None) -> F64:
-    values = predicted("predict", X, design)
+def _predict(X: Any, coefficients: F64, intercept: Any, design: Design | None, names: Names) -> F64:
+    values = predicted("predict", X, design, names)
     one = coefficients.ndim == 1
     rows = np.ascontiguousarray(coefficients[None, :] if one else coefficients.T)
     found = _spanwise.predict(values, rows, np.atleast_1d(np.asarray(intercept, dtype=np.float64)))
@@ -288,7 +288,7 @@ class RidgeFit:
 
     def predict(self, X: Any) -> F64:
         """The model's predictions for the rows of ``X`` (n, d): (n,) or (n, t)."""
-        return _predict(X, self.coefficients, self.intercept, self.design)
+        return _predict(X, self.coefficients, self.intercept, self.design, self.names)
 
 
 def ridge(
@@ -392,7 +392,8 @@ class Summary:
 
         Words have the levels of the first table that had some; one that was not there then is an error.
         """
-        self._add(features("summary", "X", X, self._design), y, weights)
+        table = features("summary", "X", X, self._design)
+        self._add(in_order("summary", table, self._names), y, weights)
 
     def _add(self, table: Features, y: Any, weights: Any) -> None:
         targets = target("summary", "y", y)
@@ -481,7 +482,7 @@ def _summarised(chunks: Iterable[Any]) -> Summary:
         table = features("fit", "X", X, None if summary is None else summary._design)
         if summary is None:
             summary = Summary(table.values.shape[1], 1 if values.ndim == 1 else values.shape[1])
-        summary._add(table, values, weights)
+        summary._add(in_order("fit", table, summary._names), values, weights)
     if summary is None:
         raise ShapeError("fit: there are no chunks; expected at least one")
     return summary

@@ -2,7 +2,7 @@
 
 use crate::args::Attend;
 use crate::failure::Usage;
-use crate::out::check_regular;
+use crate::out::{check_not_read, check_regular};
 use anyhow::Context;
 use spanwise::{Element, ShapeError, bf16, f16};
 use spanwise_io::{Format, Kind, Table, Tensor, all_or_none, write_table, write_tensor};
@@ -51,6 +51,11 @@ impl Files {
                 return Err(Usage::new(format!("`{first}` and `{second}` are the same file, {path}")));
             }
         }
+        let outputs: Vec<_> =
+            targets.iter().map(|target| (target.argument, Some(target.path.as_path()))).collect();
+        let optional = [&args.bias, &args.mask].map(|text| text.as_deref());
+        let inputs = [&args.q, &args.k, &args.v].map(|text| Some(text.as_str()));
+        check_not_read(&outputs, inputs.into_iter().chain(optional))?;
         Ok(files)
     }
 

@@ -3,7 +3,7 @@
 use crate::args::Explain;
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::out::{check_place, to_file};
+use crate::out::{check_not_read, check_place, to_file};
 use anyhow::Context;
 use spanwise::explain::Explanation;
 use spanwise::report::{Theme, figure_png, figure_svg, page_html};
@@ -22,6 +22,10 @@ pub(super) fn check(args: &Explain) -> Result<(), Usage> {
     if args.html.is_some() && args.html == args.out {
         return Err(Usage::new("`--html` and `--out` are the same file"));
     }
+    let attention = &args.attention;
+    let arrays = [&attention.q, &attention.k, &attention.v, &attention.bias, &attention.mask];
+    let inputs = [&args.file].into_iter().chain(arrays).map(Option::as_deref);
+    check_not_read(&[("--html", args.html.as_deref()), ("--out", args.out.as_deref())], inputs)?;
     let Some(directory) = &args.figures else { return Ok(()) };
     if directory.is_dir() {
         return Ok(());

@@ -3,7 +3,7 @@
 use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
-use crate::out::check_regular;
+use crate::out::{check_not_read, check_regular};
 use clap::ValueEnum;
 use spanwise::linear::fit::Landmarks;
 
@@ -60,6 +60,13 @@ impl Settings {
         if args.out.is_some() && args.out == args.rows {
             return Err(Usage::new("`--out` and `--rows` are the same file"));
         }
+        let outputs = [
+            ("--out", args.out.as_deref()),
+            ("--rows", args.rows.as_deref()),
+            ("--summary-out", args.summary_out.as_deref()),
+        ];
+        let merged = args.merge.iter().map(|path| path.to_str());
+        check_not_read(&outputs, [args.file.as_deref(), args.predict.as_deref()].into_iter().chain(merged))?;
         check_tables(args)?;
         Ok(Settings {
             intercept: !args.no_intercept && !matches!(args.model, Model::Simplex | Model::Kernel),
