@@ -132,25 +132,27 @@ fn in_given_units(dependency: &mut Dependency, exponents: &[i32]) {
 ///
 /// Each dependency gives one direction: 1 for its column, −a for the others; the intercept takes up the constant.
 fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
-    let (d, q) = (target.coefficients.len(), dependencies.len());
-    let mut directions = Matrix::zeros(d, q);
+    // Only the columns that a dependency speaks of: the others must not lend their rounding.
+    let touched: Vec<usize> = (0..target.coefficients.len()).filter(|&j| touches(dependencies, j)).collect();
+    let q = dependencies.len();
+    let mut directions = Matrix::zeros(touched.len(), q);
     for (p, dependency) in dependencies.iter().enumerate() {
-        directions[(dependency.column, p)] = 1.0;
-        for &(i, a) in &dependency.terms {
-            directions[(i, p)] = -a;
+        for (row, &j) in touched.iter().enumerate() {
+            let term = dependency.terms.iter().find(|&&(i, _)| i == j);
+            directions[(row, p)] = if j == dependency.column { 1.0 } else { term.map_or(0.0, |&(_, a)| -a) };
         }
     }
     // Twice: the second time removes what rounding left of the first.
     for _ in 0..2 {
         let mut columns = Columns::of(&directions, 0..q);
-        columns.columns.push(target.coefficients.iter().map(|c| c.value).collect());
+        columns.columns.push(touched.iter().map(|&j| target.coefficients[j].value).collect());
         (0..q).for_each(|step| columns.reflect(step, step));
         let order: Vec<usize> = (0..q).collect();
         let mut steps = columns.columns[q][..q].to_vec();
         solve_upper(&columns.upper(&order), &mut steps);
         for (p, &step) in steps.iter().enumerate() {
-            for (j, c) in target.coefficients.iter_mut().enumerate() {
-                c.value -= step * directions[(j, p)];
+            for (row, &j) in touched.iter().enumerate() {
+                target.coefficients[j].value -= step * directions[(row, p)];
             }
             if let Some(intercept) = &mut target.intercept {
                 intercept.value += step * dependencies[p].constant;
@@ -160,17 +162,24 @@ fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condit
     mark_undetermined(target, dependencies, condition);
 }
 
-/// Coefficients that a dependency touches have no standard error of their own, and the digits of the formulas.
+/// Whether a dependency speaks of column `j`.
+fn touches(dependencies: &[Dependency], j: usize) -> bool {
+    dependencies.iter().any(|dep| dep.column == j || dep.terms.iter().any(|&(i, _)| i == j))
+}
+
+/// Coefficients that a dependency touches have no standard error of their own, and the digits of the formulas; of one that is
+/// small beside the others, fewer.
 fn mark_undetermined(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
     let digits = (-(16.0 * U * condition).log10()).clamp(0.0, MOST_DIGITS);
-    let touched =
-        |j: usize| dependencies.iter().any(|dep| dep.column == j || dep.terms.iter().any(|&(i, _)| i == j));
     let worst = target.coefficients.iter().map(|c| c.computed_digits).fold(digits, f64::min);
+    let all = target.coefficients.iter().enumerate().filter(|&(j, _)| touches(dependencies, j));
+    let largest = all.map(|(_, c)| c.value.abs()).fold(0.0, f64::max);
     for (j, c) in target.coefficients.iter_mut().enumerate() {
-        if touched(j) {
+        if touches(dependencies, j) {
+            let less = if c.value == 0.0 { 0.0 } else { (largest / c.value.abs()).log10() };
             c.standard_error = f64::NAN;
-            c.computed_digits = worst;
-            c.data_digits = c.data_digits.min(digits);
+            c.computed_digits = (worst - less).max(0.0);
+            c.data_digits = c.data_digits.min(digits - less).max(0.0);
         }
     }
     if let Some(c) = &mut target.intercept

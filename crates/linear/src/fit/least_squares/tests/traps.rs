@@ -271,3 +271,28 @@ fn a_tolerance_outside_its_range_is_refused() {
         assert!(matches!(error, LinearError::OutOfRange { argument: "tolerance", .. }));
     }
 }
+
+#[test]
+fn a_coefficient_of_nothing_is_zero_or_has_no_digits() {
+    let mut next = random(5);
+    // A constant beside the intercept; a sum of two columns whose difference is the target.
+    let x = Matrix::from_fn(40, 5, |_, j| if j == 2 { 3.0 } else { 1e3 * next() });
+    let x = Matrix::from_fn(40, 5, |i, j| if j == 4 { x[(i, 0)] + x[(i, 1)] } else { x[(i, j)] });
+    let y: Vec<f64> = (0..40).map(|i| x[(i, 0)] - x[(i, 1)] + 0.1 * x[(i, 3)] + 7.0).collect();
+    let model = LeastSquares::new().fit(&x.view(), &y[..]).unwrap();
+    let found = &model.target().coefficients;
+    assert_eq!(model.rank().rank, 4);
+    for c in [&found[2], &found[4]] {
+        assert!(c.value.abs() < 1e-12 && (c.value == 0.0 || c.digits() < 1.0), "{c:?}");
+    }
+    assert!((found[0].value - 1.0).abs() < 1e-12 && found[0].digits() > 10.0, "{:?}", found[0]);
+}
+
+#[test]
+fn a_constant_column_beside_the_intercept_weighs_exactly_nothing() {
+    let mut next = random(6);
+    let x = Matrix::from_fn(30, 3, |_, j| if j == 1 { 1.0 } else { next() });
+    let y: Vec<f64> = (0..30).map(|i| 3.0 * x[(i, 0)] - x[(i, 2)] + next()).collect();
+    let model = LeastSquares::new().fit(&x.view(), &y[..]).unwrap();
+    assert_eq!(model.target().coefficients[1].value, 0.0);
+}
