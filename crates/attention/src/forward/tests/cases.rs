@@ -41,9 +41,6 @@ pub(crate) const ASKS: &[Ask] = &[
     Ask::Alibi,
     Ask::Causal(Alignment::TopLeft),
     Ask::Causal(Alignment::BottomRight),
-    Ask::BiasedCausal(Alignment::TopLeft),
-    Ask::BiasedCausal(Alignment::BottomRight),
-    Ask::BiasedWindow(3, 5),
     Ask::Window(Some(3), Some(5)),
     Ask::Window(Some(40), Some(0)),
     Ask::Window(None, Some(2)),
@@ -53,6 +50,8 @@ pub(crate) const ASKS: &[Ask] = &[
     Ask::Dropout(0.2),
     Ask::Dropout(0.9),
     Ask::Everything,
+    Ask::BiasedCausal(Alignment::BottomRight),
+    Ask::BiasedWindow(3, 5),
 ];
 
 /// How q, k and v lie in memory.
