@@ -52,7 +52,7 @@ pub enum FigureKind {
     /// What each key receives, head by head.
     Received(Received),
     /// One large map of weights.
-    Map(Map),
+    Map(HeadMap),
     /// Values and outputs in the plane of the values' first two principal directions.
     Hull(Hull),
 }
@@ -338,33 +338,6 @@ impl ReceivedHead {
     pub fn pooled_by(&self) -> f64 {
         self.keys as f64 / self.mean.len().max(1) as f64
     }
-}
-
-/// A map of weights.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Map {
-    /// Of which head.
-    pub label: String,
-    /// Batch entry, from 0.
-    pub batch: usize,
-    /// Query head, from 0.
-    pub head: usize,
-    /// Cells along the queries.
-    pub rows: usize,
-    /// Cells along the keys.
-    pub cols: usize,
-    /// Queries.
-    pub queries: usize,
-    /// Keys.
-    pub keys: usize,
-    /// `rows × cols`: mean weights.
-    #[serde(serialize_with = "numbers")]
-    pub mean: Vec<f64>,
-    /// `rows × cols`: largest weights.
-    #[serde(serialize_with = "numbers")]
-    pub max: Vec<f64>,
-    /// Queries and keys to a cell.
-    pub pooled_by: (f64, f64),
 }
 
 /// Values and outputs in a plane.

@@ -17,7 +17,7 @@ pub use attention::{AttentionInput, explain_attention, explain_attention_told};
 pub use columns::{TableInput, Values, explain_table};
 pub use figure::{
     CoefficientRow, Coefficients, Dependencies, Entropy, Figure, FigureKind, Formula, HeadMap, Heads, Hull,
-    Map, Point, Reach, ReachTerm, Received, ReceivedHead, Rule, Scatter, ShareRow, Shares, Spectrum,
+    Point, Reach, ReachTerm, Received, ReceivedHead, Rule, Scatter, ShareRow, Shares, Spectrum,
 };
 pub use layers::{HeadNumbers, Layer, LayerCall, LayerMap, LayerTally, explain_layers};
 pub use table::{Table, TableCell, TableColumn};

@@ -2,7 +2,7 @@
 
 use super::{
     CoefficientRow, Coefficients, Computation, Dependencies, Entropy, Evidence, Explanation, Figure,
-    FigureKind, Finding, Formula, HeadMap, Heads, Hull, Map, Point, Reach, ReachTerm, Received, ReceivedHead,
+    FigureKind, Finding, Formula, HeadMap, Heads, Hull, Point, Reach, ReachTerm, Received, ReceivedHead,
     Rule, Scatter, Severity, ShareRow, Shares, Spectrum, Subject, Table, TableCell,
 };
 use crate::{AskedFor, LessonError};
@@ -91,7 +91,7 @@ pub fn attention() -> Explanation {
             figure("heads", "Heads", FigureKind::Heads(heads())),
             figure("entropy", "Entropy", FigureKind::Entropy(entropy())),
             figure("received", "Mass received", FigureKind::Received(received())),
-            figure("map", "Weights", FigureKind::Map(map())),
+            figure("map", "Weights", FigureKind::Map(head_map(0))),
             figure("hull", "Values and outputs", FigureKind::Hull(hull())),
         ],
         tables: Vec::new(),
@@ -266,23 +266,24 @@ fn cells(back: usize) -> (Vec<f64>, Vec<f64>) {
     (mean, max)
 }
 
+fn head_map(head: usize) -> HeadMap {
+    let (mean, max) = cells(3 * head);
+    HeadMap {
+        label: format!("head {head}"),
+        batch: 0,
+        head,
+        rows: 8,
+        cols: 8,
+        queries: 64,
+        keys: 64,
+        mean,
+        max,
+        entropy: 0.8 - 0.5 * head as f64,
+    }
+}
+
 fn heads() -> Heads {
-    let head = |head: usize| {
-        let (mean, max) = cells(3 * head);
-        HeadMap {
-            label: format!("head {head}"),
-            batch: 0,
-            head,
-            rows: 8,
-            cols: 8,
-            queries: 64,
-            keys: 64,
-            mean,
-            max,
-            entropy: 0.8 - 0.5 * head as f64,
-        }
-    };
-    Heads { heads: vec![head(0), head(1)], of: 2 }
+    Heads { heads: vec![head_map(0), head_map(1)], of: 2 }
 }
 
 fn entropy() -> Entropy {
@@ -301,22 +302,6 @@ fn received() -> Received {
         max: vec![20.0, 2.0, 0.9, 0.8, 0.6, 0.5, 0.4, 0.2],
     };
     Received { heads: vec![head(0), head(1)], of: 2 }
-}
-
-fn map() -> Map {
-    let (mean, max) = cells(1);
-    Map {
-        label: "head 0".to_owned(),
-        batch: 0,
-        head: 0,
-        rows: 8,
-        cols: 8,
-        queries: 64,
-        keys: 64,
-        mean,
-        max,
-        pooled_by: (8.0, 8.0),
-    }
 }
 
 fn hull() -> Hull {

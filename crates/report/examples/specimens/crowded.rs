@@ -97,7 +97,6 @@ fn crowd(figure: &mut Figure) {
         FigureKind::Map(map) => {
             (map.rows, map.cols, map.queries, map.keys) = (256, 256, 100_000, 100_000);
             (map.mean, map.max) = weights(256, 1);
-            map.pooled_by = (100_000.0 / 256.0, 100_000.0 / 256.0);
         }
         FigureKind::Hull(hull) => {
             hull.values = (0..600).map(|i| (4.0 * noise(i).abs(), 3.0 * noise(i + 7).abs())).collect();

@@ -5,9 +5,9 @@ use super::pen::{Anchor, Pen, Rect};
 use super::raster::{LogScale, Raster};
 use super::words::short;
 use super::{Frame, empty};
-use spanwise_lens::explain::Map;
+use spanwise_lens::explain::HeadMap;
 
-pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &Map) -> f64 {
+pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &HeadMap) -> f64 {
     let Some(scale) = LogScale::over(map.mean.iter().copied()) else {
         return empty(pen, "there is no weight above 0");
     };
@@ -33,7 +33,7 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &Map) -> f64 {
     let name = "mean weight (logarithmic)";
     let mut height =
         bar + colour_bar(pen, (left, bar), wide.min(280.0), name, log_axis(scale, left, wide.min(280.0)));
-    height = frame.note(pen, height, &pooled(map.pooled_by));
+    height = frame.note(pen, height, &pooled(map.pooled_by()));
     height
 }
 

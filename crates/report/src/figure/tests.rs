@@ -2,7 +2,7 @@
 
 use super::*;
 use spanwise_lens::explain::{
-    CoefficientRow, Coefficients, Dependencies, Entropy, Formula, HeadMap, Heads, Hull, Map, Point, Reach,
+    CoefficientRow, Coefficients, Dependencies, Entropy, Formula, HeadMap, Heads, Hull, Point, Reach,
     Received, ReceivedHead, Rule, Scatter, ShareRow, Shares, Spectrum, specimen,
 };
 
@@ -94,8 +94,14 @@ fn unwished() -> Vec<FigureKind> {
             ..Received::default()
         }),
         FigureKind::Received(Received::default()),
-        FigureKind::Map(Map { rows: 1, cols: 7, mean: bad.to_vec(), max: bad.to_vec(), ..Map::default() }),
-        FigureKind::Map(Map { rows: 3, cols: 2, mean: bad.to_vec(), ..Map::default() }),
+        FigureKind::Map(HeadMap {
+            rows: 1,
+            cols: 7,
+            mean: bad.to_vec(),
+            max: bad.to_vec(),
+            ..HeadMap::default()
+        }),
+        FigureKind::Map(HeadMap { rows: 3, cols: 2, mean: bad.to_vec(), ..HeadMap::default() }),
         FigureKind::Hull(Hull { values: vec![(f64::NAN, 1.0), (1.0, 1.0)], ..Hull::default() }),
         FigureKind::Hull(Hull::default()),
     ]

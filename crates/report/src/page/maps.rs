@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde_json::{Value, json};
-use spanwise_lens::explain::{Explanation, FigureKind, Map};
+use spanwise_lens::explain::{Explanation, FigureKind, HeadMap};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -24,7 +24,7 @@ struct Cells<'a> {
 }
 
 /// The viewer of a map, which can also show every head of the overview.
-pub(crate) fn viewer(explanation: &Explanation, map: &Map) -> String {
+pub(crate) fn viewer(explanation: &Explanation, map: &HeadMap) -> String {
     let mut maps = vec![Cells {
         label: &map.label,
         head: format!("{}.{}", map.batch, map.head),

@@ -4,7 +4,7 @@ use super::Run;
 use super::heads::Head;
 use super::words::label;
 use crate::explain::{
-    Entropy, Figure, FigureKind, HeadMap, Heads, Hull, Map, Received, ReceivedHead, Table, TableCell,
+    Entropy, Figure, FigureKind, HeadMap, Heads, Hull, Received, ReceivedHead, Table, TableCell,
 };
 use crate::hull::corners;
 use crate::linear::short;
@@ -124,14 +124,7 @@ fn large_map<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
     let map = run.done.statistics.map.as_ref()?;
     let at = (0..heads.len()).min_by(|&a, &b| heads[a].entropy.total_cmp(&heads[b].entropy))?;
     let size = map.rows * map.cols;
-    let by = (run.sizes.n as f64 / map.rows as f64, run.sizes.m as f64 / map.cols as f64);
-    let caption = format!(
-        "The head with the lowest entropy: queries down, keys across, {} × {} weights to a cell, by their mean and by \
-         their largest.",
-        short(by.0),
-        short(by.1)
-    );
-    let kind = FigureKind::Map(Map {
+    let chosen = HeadMap {
         label: label(&heads[at], run.sizes.b),
         batch: heads[at].batch,
         head: heads[at].index,
@@ -141,9 +134,16 @@ fn large_map<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
         keys: run.sizes.m,
         mean: map.mean[at * size..(at + 1) * size].to_vec(),
         max: map.max[at * size..(at + 1) * size].to_vec(),
-        pooled_by: by,
-    });
-    Some(figure("map", "Weights", caption, kind))
+        entropy: heads[at].entropy,
+    };
+    let by = chosen.pooled_by();
+    let caption = format!(
+        "The head with the lowest entropy: queries down, keys across, {} × {} weights to a cell, by their mean and by \
+         their largest.",
+        short(by.0),
+        short(by.1)
+    );
+    Some(figure("map", "Weights", caption, FigureKind::Map(chosen)))
 }
 
 /// The head whose values span least.

@@ -2,9 +2,7 @@
 
 use super::{Head, Layer};
 use crate::explain::attention::pooled;
-use crate::explain::{
-    Entropy, Figure, FigureKind, HeadMap, Heads, Map, Received, ReceivedHead, Table, TableCell,
-};
+use crate::explain::{Entropy, Figure, FigureKind, HeadMap, Heads, Received, ReceivedHead, Table, TableCell};
 use crate::linear::{counted, short};
 
 /// Small maps at most, and cells along a side of one.
@@ -139,15 +137,7 @@ fn large_map(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
     let mapped = heads.iter().filter(|head| head.map.is_some());
     let head = mapped.min_by(|a, b| a.numbers.entropy_share.total_cmp(&b.numbers.entropy_share))?;
     let ((mean, max), map) = (head.map.as_ref()?, layers[head.layer].tally.map()?);
-    let by = (map.queries as f64 / map.rows as f64, map.keys as f64 / map.cols as f64);
-    let caption = format!(
-        "The head with the lowest entropy, of {}: queries down, keys across, {} × {} weights to a cell, by their mean and by \
-         their largest.",
-        head.name,
-        short(by.0),
-        short(by.1)
-    );
-    let kind = FigureKind::Map(Map {
+    let chosen = HeadMap {
         label: head.label(),
         batch: head.layer,
         head: head.index,
@@ -157,9 +147,17 @@ fn large_map(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
         keys: map.keys,
         mean: mean.clone(),
         max: max.clone(),
-        pooled_by: by,
-    });
-    Some(figure("map", "Weights", caption, kind))
+        entropy: head.numbers.entropy_share,
+    };
+    let by = chosen.pooled_by();
+    let caption = format!(
+        "The head with the lowest entropy, of {}: queries down, keys across, {} × {} weights to a cell, by their mean and by \
+         their largest.",
+        head.name,
+        short(by.0),
+        short(by.1)
+    );
+    Some(figure("map", "Weights", caption, FigureKind::Map(chosen)))
 }
 
 /// One row per head.
