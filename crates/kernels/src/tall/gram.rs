@@ -16,7 +16,7 @@
 //! A Gram matrix squares the condition number. Its users check what that costs (see `spanwise_linear`).
 
 use super::aligned::Aligned;
-use super::outer::{Tile, Update};
+use super::outer::{self, Tile, Update};
 use super::pack::{self, PANEL};
 use super::{Block, RowSource, Tall, tree};
 use crate::Matrix;
@@ -34,8 +34,9 @@ const TILE: usize = 128;
 const PADDING: usize = 1;
 /// Tiles to a batch, in the wide case.
 const BATCH: usize = 8;
-/// Panels of G that one work item owns, in the wide case.
-const OWNED: usize = 3;
+
+/// Numbers of G that are worth a work item of their own where it is turned into rows.
+const MIRRORED: usize = 1 << 15;
 
 /// G = [X − c, Y − c, 1]ᵀ W [X − c, Y − c, 1], `(d + t + 1)²`, symmetric, in that order of columns.
 pub fn gram(tall: &Tall<'_>) -> Matrix {
@@ -96,15 +97,29 @@ impl Sums {
     /// Both triangles, row-major.
     pub(super) fn to_matrix(&self, width: usize) -> Matrix {
         let mut matrix = Matrix::zeros(width, width);
-        for (p, panel) in self.data.chunks_exact(Sums::panel_len(self.panels).max(1)).enumerate() {
-            let columns = p * PANEL..width.min((p + 1) * PANEL);
-            for (i, row) in panel.chunks_exact(PANEL).enumerate().take(columns.end) {
-                for (j, &sum) in columns.clone().zip(row).filter(|(j, _)| *j >= i) {
-                    matrix[(i, j)] = sum;
-                    matrix[(j, i)] = sum;
+        let of_panel = |p: usize| self.data.chunks_exact(Sums::panel_len(self.panels).max(1)).skip(p);
+        let blocks = matrix.as_mut_slice().par_chunks_mut((PANEL * width).max(1)).enumerate();
+        // The rows of panel p: what is before its end is the panel itself, turned; what is after, its rows of later panels.
+        blocks.with_min_len(MIRRORED / width.max(1)).for_each(|(p, rows)| {
+            let (end, count) = (width.min((p + 1) * PANEL), rows.len() / width);
+            for panel in of_panel(p).take(1) {
+                for (i, sums) in panel.chunks_exact(PANEL).enumerate().take(end) {
+                    for (r, &sum) in sums.iter().enumerate().take(count).filter(|(r, _)| p * PANEL + r >= i) {
+                        rows[r * width + i] = sum;
+                        if i >= p * PANEL {
+                            rows[(i - p * PANEL) * width + p * PANEL + r] = sum;
+                        }
+                    }
                 }
             }
-        }
+            for (panel, first) in of_panel(p + 1).zip((end..width).step_by(PANEL)) {
+                let own = &panel[p * PANEL * PANEL..];
+                for (row, sums) in rows.chunks_exact_mut(width).zip(own.chunks_exact(PANEL)) {
+                    let to = &mut row[first..width.min(first + PANEL)];
+                    to.copy_from_slice(&sums[..to.len()]);
+                }
+            }
+        });
         matrix
     }
 }
@@ -123,12 +138,12 @@ fn shared(isa: Isa, tall: &Tall<'_>) -> Sums {
             dispatch(isa, Pack { tall, rows: rows_of(first), stride, out });
         });
         let packed = &*packed;
-        let owned = sums.data.par_chunks_mut(OWNED * Sums::panel_len(panels));
+        let owned = sums.data.par_chunks_mut(outer::BLOCK * Sums::panel_len(panels));
         owned.enumerate().with_max_len(1).for_each(|(i, out)| {
             stop::check();
             for (packed, &first) in packed.chunks_exact(tile_len).zip(&firsts) {
                 let tile = Tile { packed, stride, rows: rows_of(first).len(), panels };
-                dispatch(isa, Update { tile, first_panel: i * OWNED, out, next: None });
+                dispatch(isa, Update { tile, first_panel: i * outer::BLOCK, out, next: None });
             }
         });
     }

@@ -1,16 +1,21 @@
 //! A packed tile added to the panels of G: `G[i][j] += Σₖ aₖ[i] · aₖ[j]` for i ≤ j, as outer products in registers.
 //!
 //! A *group* is as many panels as the registers take side by side: one of eight columns where there are 16 registers of four
-//! lanes (AVX2), three where there are 32 of eight (AVX-512). The rows of a group's packed panels stay in the first cache while
-//! all columns before it go by:
+//! lanes (AVX2), three where there are 32 of eight (AVX-512). Groups come in *blocks* that stay in the second cache, so that
+//! however wide the table, its packed panels come from beyond once per block:
 //!
 //! ```text
-//!  for each group of panels J:
-//!      for each set of 6 or 4 (AVX-512: 8) columns I before J:       per row k: |I| broadcasts, |J| / lanes loads
-//!          sums[i][·] = Σₖ aₖ[i] · aₖ[J]                              12 to 24 sums: more than the latency of two pipes
-//!      for each panel P of J:                                        the diagonal: row i of P against the vectors of J from
-//!          sums[i][·] = Σₖ aₖ[i] · aₖ[J from P]                       its own on, so little is computed twice
+//!  for each block of groups:
+//!      for each set of 6 or 4 (AVX-512: 8) columns I before it:      I stays in the first cache
+//!          for each group of panels J of the block:                  per row k: |I| broadcasts, |J| / lanes loads
+//!              sums[i][·] = Σₖ aₖ[i] · aₖ[J]                          12 to 24 sums: more than the latency of two pipes
+//!      for each group of panels J of the block:
+//!          for each set of columns I of the block before J:          the same
+//!          for each panel P of J:                                    the diagonal: row i of P against the vectors of J from
+//!              sums[i][·] = Σₖ aₖ[i] · aₖ[J from P]                   its own on, so little is computed twice
 //! ```
+//!
+//! The order of the loops changes no sum: each is over the rows of the tile, in their order.
 //!
 //! Six columns by two vectors use 12 of 16 registers for sums; 4 × 3 would need 17 with its operands, and the compiler would store
 //! and load one of them in every round.
@@ -19,6 +24,7 @@ use super::Block;
 use super::pack::PANEL;
 use super::{Layout, prefetch};
 use crate::simd::{Kernel, Lanes, Simd};
+use std::ops::Range;
 
 /// A tile of rows, packed into panels of [`PANEL`] columns.
 #[derive(Clone, Copy)]
@@ -57,15 +63,36 @@ impl Kernel for Update<'_> {
         let most = (S::GROUP * S::LANES / PANEL).max(1);
         let ahead = Ahead::of(self.next, register_tiles(panels, most) * rows, packed);
         let mut products = Products { tile: self.tile, ahead };
-        let (mut panel, mut out) = (self.first_panel, self.out);
-        while panel < last_panel {
-            let left = last_panel - panel;
-            // Four are two and two: a group of one leaves half of the pipeline idle.
-            let group = if left == most + 1 && most > 1 { left.div_ceil(2) } else { left.min(most) };
-            let (own, rest) = out.split_at_mut(group * panel_len);
-            products.group(isa, panel, group, own);
-            (panel, out) = (panel + group, rest);
+        let mut first = self.first_panel;
+        for out in self.out.chunks_mut(BLOCK * panel_len.max(1)) {
+            let last = first + out.len() / panel_len;
+            products.block(isa, Groups { panels: first..last, most }, out);
+            first = last;
         }
+    }
+}
+
+/// Panels to a block: with 128 rows some 100 KiB, in the second cache of every machine. A multiple of every group's width.
+pub(super) const BLOCK: usize = 12;
+
+/// Panels taken by groups of at most `most`.
+#[derive(Clone)]
+struct Groups {
+    panels: Range<usize>,
+    most: usize,
+}
+
+impl Iterator for Groups {
+    type Item = Range<usize>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Range<usize>> {
+        let (first, left) = (self.panels.start, self.panels.len());
+        // Four are two and two: a group of one leaves half of the pipeline idle.
+        let group =
+            if left == self.most + 1 && self.most > 1 { left.div_ceil(2) } else { left.min(self.most) };
+        self.panels.start += group;
+        (group > 0).then_some(first..first + group)
     }
 }
 
@@ -90,45 +117,70 @@ struct Place<'a> {
 }
 
 impl Products<'_> {
-    /// All columns up to the group's own against its panels.
+    /// All columns up to the block's own against its panels.
     #[inline(always)]
-    fn group<S: Simd>(&mut self, isa: S, panel: usize, group: usize, out: &mut [f64]) {
-        let vectors = group * (PANEL / S::LANES);
+    fn block<S: Simd>(&mut self, isa: S, groups: Groups, out: &mut [f64]) {
+        let (before, panel_len) = (groups.panels.start, self.tile.panels * PANEL * PANEL);
+        let of = |group: &Range<usize>| (group.start - before) * panel_len;
         let mut first = 0;
-        while first < panel * PANEL {
-            let place = Place { first, panel, out: &mut *out };
-            first += match (vectors, panel * PANEL - first) {
-                (1, _) => self.sums::<S, 8, 1, false>(isa, place),
-                (3, _) => self.sums::<S, 8, 3, false>(isa, place),
-                (2, _) if S::LANES == PANEL => self.sums::<S, 8, 2, false>(isa, place),
-                // 8 = 4 + 4 and 4, all others by sixes.
-                (2, 4 | 8) => self.sums::<S, 4, 2, false>(isa, place),
-                (2, _) => self.sums::<S, 6, 2, false>(isa, place),
-                (_, 4 | 8) => self.sums::<S, 4, 4, false>(isa, place),
-                (_, _) => self.sums::<S, 6, 4, false>(isa, place),
-            };
+        while first < before * PANEL {
+            let height = height::<S>(before * PANEL - first);
+            for group in groups.clone() {
+                let out = &mut out[of(&group)..];
+                self.set(isa, height, group.len(), Place { first, panel: group.start, out });
+            }
+            first += height;
         }
+        for group in groups {
+            let (own, out) = (group.start * PANEL, &mut out[of(&group)..]);
+            let mut first = before * PANEL;
+            while first < own {
+                let height = height::<S>(own - first);
+                self.set(isa, height, group.len(), Place { first, panel: group.start, out: &mut *out });
+                first += height;
+            }
+            self.diagonal(isa, group, out);
+        }
+    }
+
+    /// One set of columns against one group of panels.
+    #[inline(always)]
+    fn set<S: Simd>(&mut self, isa: S, height: usize, group: usize, place: Place<'_>) {
+        match (group * (PANEL / S::LANES), height) {
+            (1, _) => self.sums::<S, 8, 1, false>(isa, place),
+            (3, _) => self.sums::<S, 8, 3, false>(isa, place),
+            (2, PANEL) => self.sums::<S, 8, 2, false>(isa, place),
+            (2, 4) => self.sums::<S, 4, 2, false>(isa, place),
+            (2, _) => self.sums::<S, 6, 2, false>(isa, place),
+            (_, 4) => self.sums::<S, 4, 4, false>(isa, place),
+            (_, _) => self.sums::<S, 6, 4, false>(isa, place),
+        }
+    }
+
+    /// A group of panels against itself.
+    #[inline(always)]
+    fn diagonal<S: Simd>(&mut self, isa: S, group: Range<usize>, out: &mut [f64]) {
         let panel_len = self.tile.panels * PANEL * PANEL;
-        for p in panel..panel + group {
-            let out = &mut out[(p - panel) * panel_len..];
+        for p in group.clone() {
+            let out = &mut out[(p - group.start) * panel_len..];
             let place = Place { first: p * PANEL, panel: p, out };
-            match (panel + group - p) * (PANEL / S::LANES) {
+            match (group.end - p) * (PANEL / S::LANES) {
                 1 => self.sums::<S, 8, 1, true>(isa, place),
                 2 => self.sums::<S, 8, 2, true>(isa, place),
                 3 => self.sums::<S, 8, 3, true>(isa, place),
                 _ => self.sums::<S, 8, 4, true>(isa, place),
-            };
+            }
         }
     }
 
     /// Columns `first .. first + ROWS` against VECTORS vectors of columns from `panel` on. On the diagonal, row `r` leaves out the
-    /// vectors before its own. Returns ROWS.
+    /// vectors before its own.
     #[inline(always)]
     fn sums<S: Lanes<f64>, const ROWS: usize, const VECTORS: usize, const DIAGONAL: bool>(
         &mut self,
         isa: S,
         place: Place<'_>,
-    ) -> usize {
+    ) {
         let Tile { packed, stride, rows, panels } = self.tile;
         let Place { first, panel, out } = place;
         let per_panel = PANEL / S::LANES;
@@ -141,6 +193,11 @@ impl Products<'_> {
         let mut right = [packed.as_ptr(); VECTORS];
         for (v, right) in right.iter_mut().enumerate() {
             *right = packed[at(panel * PANEL + v * S::LANES)..].as_ptr();
+        }
+        // Where G is large its lines are far away; they arrive while the sums are formed.
+        for v in (0..VECTORS).step_by(per_panel) {
+            let from = (v / per_panel) * panels * PANEL * PANEL + first * PANEL;
+            (0..ROWS).for_each(|r| prefetch(out[from + r * PANEL..].as_ptr()));
         }
         let (fetched, step) = self.ahead.take(rows);
         let mut sums = [[isa.zero(); VECTORS]; ROWS];
@@ -169,7 +226,16 @@ impl Products<'_> {
                 isa.store(isa.add(isa.load(to), sums[r][v]), to);
             }
         }
-        ROWS
+    }
+}
+
+/// How many of the columns left go into the next set: 8 = 4 + 4 and 4, all others by sixes; where a vector is a panel, by eights.
+#[inline(always)]
+fn height<S: Simd>(left: usize) -> usize {
+    match left {
+        _ if S::LANES == PANEL => PANEL,
+        4 | 8 => 4,
+        _ => 6,
     }
 }
 

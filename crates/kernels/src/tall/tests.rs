@@ -113,6 +113,34 @@ fn the_gram_matrix_is_that_of_the_shifted_weighted_rows() {
 }
 
 #[test]
+fn a_wide_gram_matrix_is_the_same_on_any_threads_and_instructions() {
+    // Wide enough that the threads share one, with a last block and a last panel that are not full, and more than one tile.
+    let case = case(135, 1030, 1);
+    let rows = plain_rows(&case, true);
+    let (x, y) = (case.x.view(), case.y.view());
+    let tall = Tall { x: &x, y: &y, weights: Some(&case.weights), shift: &case.shift };
+    for isa in Isa::available() {
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| gram_on(isa, &tall))
+        };
+        let found = on(1);
+        for i in [0, 5, 95, 96, 511, 1023, 1024, 1031] {
+            for j in 0..rows.cols() {
+                let expected: f64 = (0..case.n).map(|k| rows[(k, i)] * rows[(k, j)]).sum();
+                for found in [found[(i, j)], found[(j, i)]] {
+                    assert!(
+                        (found - expected).abs() <= 1e-13 * (1.0 + expected.abs()),
+                        "{isa}: {found} {expected}"
+                    );
+                }
+            }
+        }
+        assert_eq!(found, on(3), "{isa}");
+    }
+}
+
+#[test]
 fn the_triangle_has_the_gram_matrix_of_the_rows() {
     each_way(|name, case, weighted, tall| {
         let a = plain_rows(case, weighted);

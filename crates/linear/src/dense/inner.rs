@@ -14,20 +14,10 @@
 //! the same solution for every right-hand side without a part along `r`.
 
 use super::dot;
-use super::table::matrix;
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, Par};
 use rayon::prelude::*;
+use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource, Tall, gram};
-use spanwise_kernels::{Matrix, stop};
 
-/// From this many rows on the library's product of blocks is used: one tile after another would read and write all of
-/// G each time.
-const BLOCKED_FROM: usize = 1024;
-/// Rows of one block of it.
-const BLOCK: usize = 128;
-/// Columns of X that go through all blocks before the next ones.
-const DEPTH: usize = 1024;
 /// Centring that keeps less of the trace than this is done on the columns.
 const CANCELS: f64 = 0.01;
 
@@ -94,69 +84,11 @@ impl Inner<'_> {
     }
 }
 
-/// G, with one more row and column at the end where that is what the pass leaves.
+/// G, with one more row and column at the end: what the pass leaves.
 fn raw_products(columns: &dyn RowSource) -> Matrix {
     let (p, n) = (columns.rows(), columns.cols());
-    let mut scratch = Vec::new();
-    if n >= BLOCKED_FROM && p > 1 {
-        // As it lies in memory, if it lies there as f64: two rows tell.
-        columns.block(0, 2, &mut scratch);
-        if scratch.is_empty() {
-            return blocked_products(&columns.block(0, p, &mut scratch));
-        }
-    }
     let shift = vec![0.0; n];
     gram(&Tall { x: columns, y: &NoColumns(p), weights: None, shift: &shift })
-}
-
-/// G of columns that are all there (p × n), by the library's products of blocks of rows of X.
-fn blocked_products(columns: &Block<'_>) -> Matrix {
-    let (n, mut packed) = (columns.cols(), Vec::new());
-    let columns = matrix(columns, &mut packed); // p × n
-    let mut square = Matrix::zeros(n, n);
-    // Block b has n − b·BLOCK columns to do; with its counterpart from the end, every pair has as many.
-    let blocks = square.as_mut_slice().chunks_mut(BLOCK * n);
-    let count = blocks.len();
-    let mut pairs: Vec<Vec<_>> = (0..count.div_ceil(2)).map(|_| Vec::new()).collect();
-    blocks.enumerate().for_each(|(b, rows)| pairs[b.min(count - 1 - b)].push((b * BLOCK, rows)));
-    // Some columns of X at a time, by all threads: they come from memory once and stay in the last cache meanwhile.
-    for start in (0..columns.nrows()).step_by(DEPTH) {
-        let some = columns.subrows(start, DEPTH.min(columns.nrows() - start));
-        let accumulate = if start == 0 { Accum::Replace } else { Accum::Add };
-        pairs.par_iter_mut().flat_map_iter(|pair| pair.iter_mut()).for_each(|(first, rows)| {
-            stop::check();
-            let (first, count) = (*first, rows.len() / n);
-            let to = MatMut::from_row_major_slice_mut(rows, count, n).subcols_mut(first, n - first);
-            let left = some.subcols(first, count).transpose();
-            matmul(to, accumulate, left, some.subcols(first, n - first), 1.0, Par::Seq);
-        });
-    }
-    drop(pairs);
-    mirror(&mut square);
-    square
-}
-
-/// Copies what is above the diagonal below it.
-fn mirror(square: &mut Matrix) {
-    const ROWS: usize = 8; // one cache line of each row above
-    let n = square.rows();
-    for first in (0..n).step_by(BLOCK) {
-        let (above, rest) = square.as_mut_slice().split_at_mut(first * n);
-        let block = &mut rest[..BLOCK.min(n - first) * n];
-        block.par_chunks_mut(ROWS * n).enumerate().for_each(|(g, rows)| {
-            let (start, count) = (first + g * ROWS, rows.len() / n);
-            for (k, row) in above.chunks_exact(n).enumerate() {
-                let values = &row[start..start + count];
-                values.iter().enumerate().for_each(|(r, value)| rows[r * n + k] = *value);
-            }
-        });
-        // Inside the block both halves were computed; the upper one counts.
-        for i in 1..block.len() / n {
-            for j in 0..i {
-                block[i * n + first + j] = block[j * n + first + i];
-            }
-        }
-    }
 }
 
 /// `r rᵀ ∘ (G − c1ᵀ − 1cᵀ + g)` without what G has beyond n rows and columns, in its own memory.
