@@ -129,7 +129,8 @@ impl Heeding {
         let stop = Arc::new(AtomicBool::new(false));
         let heeded = Arc::clone(&stop);
         let threads = rayon::ThreadPoolBuilder::new().start_handler(move |_| stop::heed(Arc::clone(&heeded)));
-        Some(Heeding { pool: threads.build().ok()?, stop, forks: FORKS.load(Ordering::Relaxed) })
+        let pool = threads.num_threads(threads_of_fits()).build().ok()?;
+        Some(Heeding { pool, stop, forks: FORKS.load(Ordering::Relaxed) })
     }
 
     /// The one that was made before, unless it is in use.
@@ -142,6 +143,18 @@ impl Heeding {
         std::mem::forget(kept);
         None
     }
+}
+
+/// How many threads share a fit: as many as `RAYON_NUM_THREADS` says, else two for each that the machine runs at once.
+///
+/// The threads of NumPy's linear algebra go on spinning for up to a tenth of a second after each of its calls, and each takes the
+/// share of one thread. With two of ours for each of theirs a fit that follows is some 10 % faster, and without them no slower:
+/// the work is cut into more parts than there are threads either way.
+fn threads_of_fits() -> usize {
+    if std::env::var_os("RAYON_NUM_THREADS").is_some() {
+        return 0; // rayon reads it
+    }
+    2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Signals reach the main thread alone, so one pool is enough. It is taken out while in use.

@@ -8,6 +8,7 @@ mod element;
 mod error;
 mod mapped;
 mod matrix;
+mod memory;
 mod shape;
 pub mod simd;
 pub mod stop;

@@ -1,6 +1,6 @@
 //! A small owned matrix of f64.
 
-use crate::{Shape, ShapeError, View};
+use crate::{Shape, ShapeError, View, memory};
 
 /// Rows × columns of f64, row after row: what references, examples and small factors are made of.
 ///
@@ -24,7 +24,7 @@ impl Matrix {
     /// # Panics
     /// Where `rows` × `cols` entries are more than can be addressed.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Matrix { data: vec![0.0; entries(rows, cols)], rows, cols }
+        Matrix { data: memory::zeros(entries(rows, cols)), rows, cols }
     }
 
     /// Entry `(i, j)` is `entry(i, j)`.
@@ -32,7 +32,7 @@ impl Matrix {
     /// # Panics
     /// Where `rows` × `cols` entries are more than can be addressed.
     pub fn from_fn(rows: usize, cols: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
-        let mut data = Vec::with_capacity(entries(rows, cols));
+        let mut data = memory::room(entries(rows, cols));
         for i in 0..rows {
             data.extend((0..cols).map(|j| entry(i, j)));
         }

@@ -1,6 +1,7 @@
 //! Zeros that begin at a cache line: a vector that straddles two lines costs two loads.
 
 use super::pack::PANEL;
+use crate::memory;
 use std::ops::{Deref, DerefMut};
 
 /// As many zeros as asked for, the first at a multiple of 64 bytes.
@@ -12,7 +13,7 @@ pub(super) struct Aligned {
 
 impl Aligned {
     pub(super) fn zeros(len: usize) -> Self {
-        let memory = vec![0.0; len + PANEL - 1];
+        let memory = memory::zeros(len + PANEL - 1);
         // Where the machine cannot say, the memory is used as it is.
         let first = memory.as_ptr().align_offset(PANEL * size_of::<f64>());
         Aligned { first: if first < PANEL { first } else { 0 }, memory, len }

@@ -19,9 +19,9 @@ use super::aligned::Aligned;
 use super::outer::{self, Tile, Update};
 use super::pack::{self, PANEL};
 use super::{Block, RowSource, Tall, tree};
-use crate::Matrix;
 use crate::simd::{Isa, Kernel, Simd, dispatch};
 use crate::stop;
+use crate::{Matrix, memory};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn zeros(panels: usize) -> Self {
-        Sums { panels, data: vec![0.0; panels * Sums::panel_len(panels)] }
+        Sums { panels, data: memory::zeros(panels * Sums::panel_len(panels)) }
     }
 
     /// Numbers to a panel.
