@@ -11,6 +11,8 @@ use spanwise_kernels::simd::{Isa, Real};
 
 /// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
 const FEW_ROWS: usize = 4;
+/// Keys up to which each row is computed by itself.
+const FEW_KEYS: usize = 8;
 /// Runs of keys to a group, at most.
 const MOST_RUNS: usize = 8;
 /// A run has at least about so many keys.
@@ -19,6 +21,11 @@ const KEYS_PER_RUN: usize = 1024;
 /// Whether a problem of this shape is computed here.
 pub(super) fn suits(sizes: &Sizes) -> bool {
     sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS
+}
+
+/// Whether rows with so few keys are computed one by one, lanes along the width: tiles would be mostly empty.
+pub(super) fn has_few_keys(sizes: &Sizes) -> bool {
+    sizes.m <= FEW_KEYS
 }
 
 /// Outputs `(B, H, N, E)` and log-sum-exps `(B, H, N)`.
@@ -44,7 +51,7 @@ pub(super) fn run<T: Storage>(
     let sharing =
         Sharing { team: problem.team, shared, weight: |_: &usize| keys, stopped: || problem.is_stopped() };
     let all: Vec<usize> = (0..b * g * runs).collect();
-    let mut results = share(all, sharing, Scratch::new, one).into_iter();
+    let mut results = share(all, sharing, Scratch::lent, |at, scratch| one(at, scratch)).into_iter();
     for of in 0..b * g {
         let first = results.next();
         let Some(mut total) = first else { return };

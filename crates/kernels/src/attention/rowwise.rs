@@ -1,4 +1,4 @@
-//! Few query rows against many keys: bound by memory, so each key and each value is read once.
+//! Few query rows against many keys, or any rows against few keys. The former are bound by memory, so each key and each value is read once.
 //!
 //! ```text
 //! for each chunk of keys:
@@ -14,11 +14,12 @@
 //!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
-use super::block::{Denominator, Scratch};
+use super::block::Denominator;
 use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
 use super::rows::Rows;
+use super::scratch::Scratch;
 use super::storage::{Storage, load_first, widen_row};
 use super::table::Table;
 use crate::Element;
@@ -31,6 +32,8 @@ const CHUNK: usize = 256;
 const PIECE: usize = 64;
 /// Sums of one product, so that they do not wait for each other.
 const SUMS: usize = 4;
+/// So few products are added up one by one, and not as a square.
+const FEW: usize = 2;
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 const HIDDEN: f64 = -1.0;
 
@@ -76,7 +79,9 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 *x = *x * scale;
             }
         }
-        let scores = scratch.room.scores.reserve(rows * CHUNK);
+        // How far apart the scores of two rows are: whole vectors.
+        let stride = block.keys.rows().next_multiple_of(MOST_LANES).min(CHUNK);
+        let scores = scratch.room.scores.reserve(rows * stride);
         let (packed, sums) = scratch
             .wide
             .packed
@@ -90,10 +95,10 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             let chunk = Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK) };
             for piece in pieces(chunk) {
                 let scores = &mut scores[piece.start - start..];
-                score(isa, &block.keys, piece, queries, packed, scores);
+                score(isa, &block.keys, piece, queries, packed, (scores, stride));
             }
             for row in 0..rows {
-                let scores = &mut scores[row * CHUNK..][..CHUNK];
+                let scores = &mut scores[row * stride..][..chunk.len().next_multiple_of(S::LANES)];
                 adjust(&block, row, start, &mut scores[..chunk.len()]);
                 // Whole vectors: what is behind the last key weighs nothing.
                 scores[chunk.len()..].fill(T::Real::NEG_INFINITY);
@@ -103,7 +108,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             }
             for piece in pieces(chunk) {
                 let weights = &scores[piece.start - start..];
-                add_piece(isa, &block.values, piece, weights, packed, sums, &mut run.out);
+                add_piece(isa, &block.values, piece, (weights, stride), [packed, sums], &mut run.out);
             }
             start = chunk.end;
         }
@@ -128,10 +133,10 @@ fn score<T: Storage, S: Float<T::Real>>(
     piece: Span,
     queries: &[T::Real],
     packed: &mut [T::Real],
-    scores: &mut [T::Real],
+    (scores, stride): (&mut [T::Real], usize),
 ) {
     let (range, count) = ([piece.start, piece.end], piece.len());
-    let rows = queries.chunks_exact(keys.width()).zip(scores.chunks_mut(CHUNK));
+    let rows = queries.chunks_exact(keys.width()).zip(scores.chunks_mut(stride));
     if let Some(lying) = Rows::lying(keys, range) {
         for (query, scores) in rows {
             dots(isa, query, lying, &mut scores[..count]);
@@ -150,13 +155,12 @@ fn add_piece<T: Storage, S: Float<T::Real>>(
     isa: S,
     values: &Table<'_, T>,
     piece: Span,
-    weights: &[T::Real],
-    packed: &mut [T::Real],
-    sums: &mut [T::Real],
+    (weights, stride): (&[T::Real], usize),
+    [packed, sums]: [&mut [T::Real]; 2],
     out: &mut [T::Real],
 ) {
     let (range, count, width) = ([piece.start, piece.end], piece.len(), values.width());
-    let rows = out.chunks_exact_mut(width).zip(weights.chunks(CHUNK));
+    let rows = out.chunks_exact_mut(width).zip(weights.chunks(stride));
     if let Some(lying) = Rows::lying(values, range) {
         for (out, weights) in rows {
             add_values(isa, &weights[..count], lying, sums, out);
@@ -173,6 +177,12 @@ fn add_piece<T: Storage, S: Float<T::Real>>(
 #[inline(always)]
 fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
     let zero = isa.splat(T::Real::ZERO);
+    if scores.len() <= FEW {
+        for i in 0..scores.len() {
+            scores[i] = isa.sum(dot(isa, query, keys.row(i)));
+        }
+        return;
+    }
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let mut sums = isa.square(zero);
         for i in 0..scores.len() {
@@ -256,7 +266,8 @@ fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2]
         return;
     }
     let base = if top > A::NEG_INFINITY { top } else { A::ZERO };
-    if base != *max {
+    // Before the first key there is nothing to scale.
+    if base != *max && *max > A::NEG_INFINITY {
         let alpha = A::from_f64((*max - base).to_f64().exp2());
         for o in out {
             *o = *o * alpha;
@@ -280,11 +291,16 @@ fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2]
 #[inline(always)]
 fn largest<A: Real, S: Float<A>>(isa: S, max: A, scores: &[A]) -> A {
     let mut four = [isa.splat(max); 4];
-    for s in scores.chunks_exact(4 * S::LANES) {
+    let mut fours = scores.chunks_exact(4 * S::LANES);
+    for s in &mut fours {
         for i in 0..4 {
             let s = isa.load(&s[i * S::LANES..]);
             four[i] = isa.where_greater(s, four[i], s, four[i]);
         }
+    }
+    for s in fours.remainder().chunks_exact(S::LANES) {
+        let s = isa.load(s);
+        four[0] = isa.where_greater(s, four[0], s, four[0]);
     }
     let mut line = [max; MOST_LANES];
     isa.store(isa.max(isa.max(four[0], four[1]), isa.max(four[2], four[3])), &mut line);
