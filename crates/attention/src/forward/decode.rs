@@ -6,13 +6,11 @@
 use super::plan::{Item, Layout};
 use crate::share::{Sharing, share};
 use crate::{Problem, Sizes};
-use spanwise_kernels::attention::{Rowwise, Run, Scratch, Span, Storage};
+use spanwise_kernels::attention::{FEW_KEYS, Rowwise, Run, Scratch, Span, Storage};
 use spanwise_kernels::simd::{Isa, Real};
 
 /// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
 const FEW_ROWS: usize = 4;
-/// Keys up to which each row is computed by itself.
-const FEW_KEYS: usize = 8;
 /// Runs of keys to a group, at most.
 const MOST_RUNS: usize = 8;
 /// A run has at least about so many keys.
@@ -20,7 +18,7 @@ const KEYS_PER_RUN: usize = 1024;
 
 /// Whether a problem of this shape is computed here.
 pub(super) fn suits(sizes: &Sizes) -> bool {
-    sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS
+    sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS && !has_few_keys(sizes)
 }
 
 /// Whether rows with so few keys are computed one by one, lanes along the width: tiles would be mostly empty.

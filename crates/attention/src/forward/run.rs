@@ -10,7 +10,9 @@ use super::plan::{Cut, Item, Layout, items, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
-use spanwise_kernels::attention::{self, MapSums, Rowwise, Scratch, Span, Storage, TopWeights, Wanted};
+use spanwise_kernels::attention::{
+    self, FewKeys, MapSums, Rowwise, Scratch, Span, Storage, TopWeights, Wanted,
+};
 use spanwise_kernels::simd::{Isa, Real};
 
 /// Below so many products of scores and values the threads cost more than they give.
@@ -166,7 +168,12 @@ impl<T: Storage> Job<'_, '_, T> {
             });
             let block = layout.block(self.problem, &item);
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
-            if wanted.is_none() && decode::has_few_keys(&self.problem.sizes) {
+            let few = wanted.is_none() && decode::has_few_keys(&self.problem.sizes);
+            if few && FewKeys::suits(&block) {
+                let wants_lse = self.request.lse;
+                let kernel = FewKeys { block, scratch: &mut *scratch, out, lse, wants_lse };
+                T::Real::dispatch(self.isa, kernel);
+            } else if few {
                 let keys = Span { start: 0, end: self.problem.sizes.m };
                 let run = T::Real::dispatch(self.isa, Rowwise { block, keys, scratch: &mut *scratch });
                 run.finish(&block, out, lse);

@@ -199,7 +199,7 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
 
 /// Vectors whose lanes add up to `q·k`.
 #[inline(always)]
-fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key: &[T]) -> S::Vector {
+pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key: &[T]) -> S::Vector {
     let (lanes, key) = (S::LANES, &key[..query.len()]);
     let mut sums = [isa.splat(T::Real::ZERO); SUMS];
     let mut c = 0;
