@@ -46,9 +46,20 @@ pub(super) fn run<T: Storage>(
         let keys = Span { start, end: (start + keys).min(m) };
         T::Real::dispatch(isa, Rowwise { block: layout.block(problem, &item), keys, scratch })
     };
-    let sharing =
-        Sharing { team: problem.team, shared, weight: |_: &usize| keys, stopped: || problem.is_stopped() };
+    let (team, stopped) = (problem.team, || problem.is_stopped());
+    if runs == 1 && e > 0 {
+        let parts = out.chunks_exact_mut(rows * e).zip(lse.chunks_exact_mut(rows)).enumerate();
+        let sharing = Sharing { team, shared, weight: |_: &_| keys, stopped };
+        share(parts.collect(), sharing, Scratch::lent, |(of, (out, lse)), scratch| {
+            let item = item(of);
+            let layout = Layout::of_rows(problem, &item, 0..rows);
+            let (block, keys) = (layout.block(problem, &item), Span { start: 0, end: m });
+            T::Real::dispatch(isa, Rowwise { block, keys, scratch }).finish(&block, out, lse);
+        });
+        return;
+    }
     let all: Vec<usize> = (0..b * g * runs).collect();
+    let sharing = Sharing { team, shared, weight: |_: &usize| keys, stopped };
     let mut results = share(all, sharing, Scratch::lent, |at, scratch| one(at, scratch)).into_iter();
     for of in 0..b * g {
         let first = results.next();

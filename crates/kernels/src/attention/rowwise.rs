@@ -160,7 +160,7 @@ fn add_piece<T: Storage, S: Float<T::Real>>(
     out: &mut [T::Real],
 ) {
     let (range, count, width) = ([piece.start, piece.end], piece.len(), values.width());
-    let rows = out.chunks_exact_mut(width).zip(weights.chunks(stride));
+    let rows = out.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
     if let Some(lying) = Rows::lying(values, range) {
         for (out, weights) in rows {
             add_values(isa, &weights[..count], lying, sums, out);

@@ -26,6 +26,20 @@ pub(crate) fn table() -> Vec<Case> {
     ] {
         cases.push(Case::new(shape, ask));
     }
+    // Rows with few keys, plain and not.
+    for (i, &ask) in ASKS.iter().enumerate() {
+        for (step, shape) in [
+            [2, 2, 1, 19, 1, 5, 9],
+            [1, 3, 3, 70, 7, 40, 24],
+            [1, 2, 2, 33, 8, 16, 130],
+            [2, 4, 4, 1, 2, 8, 8],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            cases.push(Case { lie: lies[(i + step) % 3], ..Case::new(shape, ask) });
+        }
+    }
     for amplitude in [1e-4, 30.0] {
         cases.push(Case {
             amplitude,
