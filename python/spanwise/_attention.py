@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from . import _spanwise
 from ._arrays import as_array
-from ._kinds import kind_of
+from ._kinds import kind_of, plain_tensors
 from ._options import Diagonal, Scored, Weighed, Window, asked, refuse_others, wanted
 from .errors import NumberError, ShapeError
 
@@ -142,6 +142,17 @@ def attention(
     >>> np.round(stats.received, 4)
     array([0.4011, 0.1978, 0.4011])
     """
+    if (
+        (stats is None and bias is None and mask is None and window is None and lengths is None)
+        and (softcap is None and alibi is None and sinks is None and dropout == 0.0)
+        and (scale is None or type(scale) is float)
+        and plain_tensors(q, k, v)
+    ):
+        diagonal = ("square" if causal is True else causal) or None
+        if diagonal is None or type(diagonal) is str:
+            plain = _spanwise.tensors_attention(q, k, v, scale, diagonal)
+            if plain is not None:
+                return plain
     kind = kind_of(q)
     arrays = kind.take("q", q), kind.take("k", k), kind.take("v", v)
     options = asked(

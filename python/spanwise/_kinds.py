@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import as_array, is_tensor, tensor_as_array
-from ._team import borrow_threads
+from ._team import borrow_threads, look_at_tensors
 from .errors import DtypeError
 
 Array = npt.NDArray[Any]
@@ -103,3 +103,17 @@ def kind_of(q: Any) -> Plain | Torch:
     if hasattr(q, "__array_namespace__") and hasattr(q, "__dlpack__"):
         return _NAMESPACE
     return _PLAIN
+
+
+def plain_tensors(q: Any, k: Any, v: Any) -> bool:
+    """Whether these are three tensors whose memory says all there is to know."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    tensor = torch.Tensor
+    if type(q) is not tensor or type(k) is not tensor or type(v) is not tensor:
+        return False
+    if q.requires_grad or k.requires_grad or v.requires_grad or q.is_neg() or k.is_neg() or v.is_neg():
+        return False
+    look_at_tensors(torch)
+    return True

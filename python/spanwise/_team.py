@@ -1,13 +1,24 @@
-"""PyTorch's threads, lent to attention."""
+"""PyTorch's threads and its tensors' places in memory, lent to attention."""
 
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from . import _spanwise
+
+
+@cache
+def look_at_tensors(torch: Any) -> None:
+    """Lets attention ask PyTorch's own C functions where a tensor lies, where there are some, and borrows its threads."""
+    borrow_threads(torch)
+    table = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    if type(table).__name__ == "PyCapsule":
+        with suppress(ValueError):  # of another name: not what is expected here
+            _spanwise.use_tensors(table)
 
 
 @cache

@@ -15,6 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch.autograd import forward_ad
 
+from . import _spanwise
+from ._kinds import plain_tensors
 from ._torch_ops import Attention, Call, attention_op, run, torch_sdpa
 
 __all__ = ["replace_sdpa", "scaled_dot_product_attention"]
@@ -69,9 +71,25 @@ def scaled_dot_product_attention(
     >>> x.grad.shape
     torch.Size([1, 2, 5, 8])
     """
+    if not torch.compiler.is_compiling() and attn_mask is None and dropout_p == 0.0:
+        plain = _plain(query, key, value, is_causal, scale)
+        if plain is not None:
+            return plain
     if torch.is_autocast_enabled("cpu"):
         query, key, value, attn_mask = (_autocast(x) for x in (query, key, value, attn_mask))
     return _attended(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _plain(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, is_causal: bool, scale: float | None
+) -> torch.Tensor | None:
+    """The same of tensors that nobody wants anything else of; None where that is not so."""
+    if _watchers() > 0 or torch.is_autocast_enabled("cpu") or torch.jit.is_tracing() or forward_ad._current_level >= 0:
+        return None
+    if not plain_tensors(query, key, value) or not (scale is None or type(scale) is float):
+        return None
+    out: torch.Tensor | None = _spanwise.tensors_attention(query, key, value, scale, "top-left" if is_causal else None, True)
+    return out
 
 
 def _attended(

@@ -160,21 +160,12 @@ impl<'py> Array<'py> {
         let (data, start) = if dims.contains(&0) {
             (&[][..], 0)
         } else {
-            let reach = |keep: fn(isize) -> bool| -> isize {
-                let reaches = dims.iter().zip(&strides).map(|(&n, &stride)| (n as isize - 1) * stride);
-                reaches.filter(|&reach| keep(reach)).sum()
-            };
-            let (lowest, highest) = (reach(|reach| reach < 0), reach(|reach| reach > 0));
             // SAFETY: NumPy guarantees that every element that shape and strides reach lies in one allocation, which
-            // the array keeps alive as long as `self`; the slice runs from the first of them to the last. The pointer
-            // is aligned and strides are whole elements (`is_aligned`), every bit pattern is a number, and booleans
-            // were looked at. Another Python thread that writes the array at the same time gets numbers that are
-            // partly old and partly new, as it does from NumPy itself.
-            let data = unsafe {
-                let first = data_of(&self.held).cast::<T>().offset(lowest);
-                std::slice::from_raw_parts(first, (highest - lowest + 1) as usize)
-            };
-            (data, -lowest as usize)
+            // the array keeps alive as long as `self`. The pointer is aligned and strides are whole elements
+            // (`is_aligned`), every bit pattern is a number, and booleans were looked at. Another Python thread that
+            // writes the array at the same time gets numbers that are partly old and partly new, as it does from NumPy
+            // itself.
+            unsafe { reached(data_of(&self.held).cast::<T>(), dims, &strides) }
         };
         View::strided(data, start, dims, &strides)
             .map_err(|error| shape_error(py, operation, argument, &error))
@@ -229,23 +220,30 @@ fn is_aligned(array: &Bound<'_, PyUntypedArray>, size: usize) -> bool {
         && array.strides().iter().all(|stride| stride % size as isize == 0)
 }
 
+/// The memory from the first to the last element that shape and strides reach, and where the one at `first` lies in it.
+///
+/// # Safety
+/// That memory must be readable as `T` for as long as the slice lives, and no dimension may be 0.
+pub(crate) unsafe fn reached<'a, T>(first: *const T, dims: &[usize], strides: &[isize]) -> (&'a [T], usize) {
+    let (mut lowest, mut highest) = (0, 0);
+    for (&n, &stride) in dims.iter().zip(strides) {
+        let reach = (n as isize - 1) * stride;
+        lowest += reach.min(0);
+        highest += reach.max(0);
+    }
+    // SAFETY: the caller's promise.
+    let all = unsafe { std::slice::from_raw_parts(first.offset(lowest), (highest - lowest + 1) as usize) };
+    (all, -lowest as usize)
+}
+
 /// Whether every byte between the first and the last element is 0 or 1, which Rust asks of a `bool`.
 fn holds_booleans(array: &Bound<'_, PyUntypedArray>) -> bool {
     let dims = array.shape();
     if dims.contains(&0) {
         return true;
     }
-    let (mut lowest, mut highest) = (0, 0);
-    for (&n, &stride) in dims.iter().zip(array.strides()) {
-        let reach = (n as isize - 1) * stride;
-        lowest += reach.min(0);
-        highest += reach.max(0);
-    }
     // SAFETY: as for `Array::view`; a byte is any bit pattern.
-    let bytes = unsafe {
-        let first = data_of(array).offset(lowest);
-        std::slice::from_raw_parts(first, (highest - lowest + 1) as usize)
-    };
+    let (bytes, _) = unsafe { reached(data_of(array), dims, array.strides()) };
     bytes.iter().fold(0, |all, byte| all | byte) <= 1
 }
 

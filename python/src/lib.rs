@@ -12,6 +12,7 @@ mod layers;
 mod linear;
 mod table;
 mod team;
+mod tensor;
 mod work;
 
 use pyo3::prelude::*;
@@ -21,6 +22,8 @@ fn _spanwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(work::after_fork, module)?)?;
     module.add_function(wrap_pyfunction!(team::use_openmp, module)?)?;
+    module.add_function(wrap_pyfunction!(tensor::use_tensors, module)?)?;
+    module.add_function(wrap_pyfunction!(tensor::tensors_attention, module)?)?;
     module.add_function(wrap_pyfunction!(table::matrix_of_stream, module)?)?;
     module.add_function(wrap_pyfunction!(table::columns_of_stream, module)?)?;
     module.add_function(wrap_pyfunction!(design::encode, module)?)?;

@@ -101,3 +101,33 @@ def test_random_slopes_are_those_of_torchs_own_operations(part):
 @pytest.mark.parametrize("layout", memory.LAYOUTS)
 def test_large_tensors_are_not_copied(layout, dtype):
     memory.check_no_copy(dtype, layout)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_plain_tensors_give_the_bits_that_the_long_way_gives(dtype):
+    """Tensors that ask for nothing go past NumPy; with a scale that is not a Python float they do not."""
+    for sizes in [(1, 1, 1, 1, 1), (2, 3, 5, 1, 8), (2, 4, 70, 7, 40), (1, 2, 3, 300, 64), (1, 2, 65, 33, 80)]:
+        b, h, n, m, d = sizes
+        q, k, v = (torch.randn(b, h, rows, d).to(dtype) for rows in (n, m, m))
+        views = [(q, k, v), (q[0], k[0], v[0]), (q[0, 0], k[0, 0], v[0, 0]), (q, k[:, :1], v[:, :1])]
+        views.append(tuple(x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)))
+        views.append((q, k[:1].expand(b, -1, -1, -1), v))
+        for tensors in views:
+            for causal in (False, "top-left", "bottom-right"):
+                short = spanwise.attention(*tensors, scale=0.25, causal=causal)
+                long = spanwise.attention(*tensors, scale=np.float64(0.25), causal=causal)
+                assert short.dtype is dtype
+                assert torch.equal(short, long), (sizes, causal)
+
+
+def test_plain_tensors_that_do_not_fit_are_refused_in_the_usual_words():
+    x = torch.randn(1, 2, 5, 8)
+    with pytest.raises(spanwise.errors.ShapeError, match="`k` has width 4"):
+        spanwise.attention(x, x[..., :4], x)
+    with pytest.raises(spanwise.errors.DtypeError, match="`k` has dtype float16"):
+        spanwise.attention(x, x.half(), x)
+    with pytest.raises(spanwise.errors.DeviceError, match="meta"):
+        spanwise.attention(x, x.to("meta"), x)
+    with pytest.raises(spanwise.errors.NumberError, match="`causal` is"):
+        spanwise.attention(x, x, x, causal="sideways")
+    assert spanwise.attention(x[:, :, :0], x, x).shape == (1, 2, 0, 8)

@@ -113,7 +113,8 @@ fn alignment(py: Python<'_>, argument: &str, word: &str) -> PyResult<Alignment> 
     }
 }
 
-fn causal(py: Python<'_>, word: &str) -> PyResult<Causal> {
+/// The diagonal that a word means.
+pub(crate) fn causal(py: Python<'_>, word: &str) -> PyResult<Causal> {
     if word == "square" {
         return Ok(Causal::Square);
     }

@@ -9,8 +9,8 @@ use crate::array::{Answer, Stored, numbers_of, vector, zeros};
 use crate::errors::{Class, OrRaise, raise};
 use crate::team::team;
 use crate::work;
-pub(crate) use asked::Arrays;
 use asked::request_of;
+pub(crate) use asked::{Arrays, causal as causal_of};
 use numpy::PyArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -101,7 +101,7 @@ fn attended<'py, T: Stored + Storage>(
 }
 
 /// A problem that the calling thread evaluates itself, with the team it has.
-fn on_team<'a, T: Storage>(problem: &Problem<'a, T>) -> Problem<'a, T> {
+pub(crate) fn on_team<'a, T: Storage>(problem: &Problem<'a, T>) -> Problem<'a, T> {
     match team() {
         Some(team) => problem.on(team),
         None => *problem,

@@ -6,7 +6,7 @@
 use super::plan::{Item, Layout};
 use crate::share::{Sharing, share};
 use crate::{Problem, Sizes};
-use spanwise_kernels::attention::{Rowwise, Run, Scratch, Span, Storage};
+use spanwise_kernels::attention::{FEW_KEYS, Rowwise, Run, Scratch, Span, Storage};
 use spanwise_kernels::simd::{Isa, Real};
 
 /// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
@@ -18,7 +18,12 @@ const KEYS_PER_RUN: usize = 1024;
 
 /// Whether a problem of this shape is computed here.
 pub(super) fn suits(sizes: &Sizes) -> bool {
-    sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS
+    sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS && !has_few_keys(sizes)
+}
+
+/// Whether rows with so few keys are computed one by one, lanes along the width: tiles would be mostly empty.
+pub(super) fn has_few_keys(sizes: &Sizes) -> bool {
+    sizes.m <= FEW_KEYS
 }
 
 /// Outputs `(B, H, N, E)` and log-sum-exps `(B, H, N)`.
@@ -41,10 +46,21 @@ pub(super) fn run<T: Storage>(
         let keys = Span { start, end: (start + keys).min(m) };
         T::Real::dispatch(isa, Rowwise { block: layout.block(problem, &item), keys, scratch })
     };
-    let sharing =
-        Sharing { team: problem.team, shared, weight: |_: &usize| keys, stopped: || problem.is_stopped() };
+    let (team, stopped) = (problem.team, || problem.is_stopped());
+    if runs == 1 && e > 0 {
+        let parts = out.chunks_exact_mut(rows * e).zip(lse.chunks_exact_mut(rows)).enumerate();
+        let sharing = Sharing { team, shared, weight: |_: &_| keys, stopped };
+        share(parts.collect(), sharing, Scratch::lent, |(of, (out, lse)), scratch| {
+            let item = item(of);
+            let layout = Layout::of_rows(problem, &item, 0..rows);
+            let (block, keys) = (layout.block(problem, &item), Span { start: 0, end: m });
+            T::Real::dispatch(isa, Rowwise { block, keys, scratch }).finish(&block, out, lse);
+        });
+        return;
+    }
     let all: Vec<usize> = (0..b * g * runs).collect();
-    let mut results = share(all, sharing, Scratch::new, one).into_iter();
+    let sharing = Sharing { team, shared, weight: |_: &usize| keys, stopped };
+    let mut results = share(all, sharing, Scratch::lent, |at, scratch| one(at, scratch)).into_iter();
     for of in 0..b * g {
         let first = results.next();
         let Some(mut total) = first else { return };

@@ -10,8 +10,10 @@ use super::plan::{Cut, Item, Layout, items, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
-use spanwise_kernels::attention::{self, MapSums, Scratch, Storage, TopWeights, Wanted};
-use spanwise_kernels::simd::Isa;
+use spanwise_kernels::attention::{
+    self, FewKeys, MapSums, Rowwise, Scratch, Span, Storage, TopWeights, Wanted,
+};
+use spanwise_kernels::simd::{Isa, Real};
 
 /// Below so many products of scores and values the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
@@ -98,7 +100,7 @@ pub(super) fn run<T: Storage>(
         weight: |task: &Task<'_, T>| job.weight(&task.item),
         stopped: || problem.is_stopped(),
     };
-    let partials = share(tasks, sharing, Scratch::new, |task, scratch| job.run(task, scratch));
+    let partials = share(tasks, sharing, Scratch::lent, |task, scratch| job.run(task, scratch));
 
     let summed = merge(&problem.sizes, request.received, map, partials);
     let peaks = |k: usize| -> Vec<Peak> {
@@ -166,8 +168,19 @@ impl<T: Storage> Job<'_, '_, T> {
             });
             let block = layout.block(self.problem, &item);
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
-            let kernel = attention::Forward { block, scratch: &mut *scratch, out, lse, wanted };
-            T::attend(self.isa, kernel);
+            let few = wanted.is_none() && decode::has_few_keys(&self.problem.sizes);
+            if few && FewKeys::suits(&block) {
+                let wants_lse = self.request.lse;
+                let kernel = FewKeys { block, scratch: &mut *scratch, out, lse, wants_lse };
+                T::Real::dispatch(self.isa, kernel);
+            } else if few {
+                let keys = Span { start: 0, end: self.problem.sizes.m };
+                let run = T::Real::dispatch(self.isa, Rowwise { block, keys, scratch: &mut *scratch });
+                run.finish(&block, out, lse);
+            } else {
+                let kernel = attention::Forward { block, scratch: &mut *scratch, out, lse, wanted };
+                T::attend(self.isa, kernel);
+            }
             (self.told)(rows.len());
         }
         partial

@@ -1,18 +1,17 @@
 //! The loop over the tiles of one block of query rows.
 
 use super::TILE_KEYS;
-use super::buffer::Buffer;
-use super::dots::DotBuffers;
 use super::dropout;
 use super::exp::exp2;
 use super::part::{Block, Span, Tile};
 use super::pools::{Pools, pools};
 use super::product::Panels;
 use super::products::{Products, Scoring, Weighing};
+use super::scratch::{Room, Scratch};
 use super::statistics::{Panel, Received, Wanted};
 use super::storage::Storage;
 use super::sweep::exponentials;
-use super::wide::{Wide, WideBuffers};
+use super::wide::Wide;
 use crate::Element;
 use crate::simd::{Float, FloatKernel, Real};
 use std::f64::consts::{LN_2, LOG2_E};
@@ -20,44 +19,6 @@ use std::ops::Range;
 
 /// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
 pub(super) const SLOT_KEYS: usize = TILE_KEYS + 8;
-
-/// Memory a block works in; one per thread, reused from block to block.
-pub struct Scratch<A> {
-    pub(super) room: Room<A>,
-    pub(super) wide: WideBuffers<A>,
-    pub(super) dots: DotBuffers,
-}
-
-/// What a block needs beside its products.
-pub(super) struct Room<A> {
-    lines: Buffer<A>,
-    pub(super) scores: Buffer<A>,
-    dropped: Buffer<A>,
-    out: Buffer<A>,
-    rows: Buffer<A>,
-    pools: Buffer<A>,
-}
-
-impl<A: Real> Scratch<A> {
-    /// Empty; it grows with the first block.
-    pub const fn new() -> Self {
-        let room = Room {
-            lines: Buffer::new(),
-            scores: Buffer::new(),
-            dropped: Buffer::new(),
-            out: Buffer::new(),
-            rows: Buffer::new(),
-            pools: Buffer::new(),
-        };
-        Scratch { room, wide: WideBuffers::new(), dots: DotBuffers::new() }
-    }
-}
-
-impl<A: Real> Default for Scratch<A> {
-    fn default() -> Self {
-        Scratch::new()
-    }
-}
 
 /// Attention of one block: a [`FloatKernel`] whose fields are its arguments.
 pub struct Forward<'a, 'b, T: Storage> {

@@ -14,6 +14,11 @@ impl<A: Element> Buffer<A> {
         Buffer { words: Vec::new(), numbers: std::marker::PhantomData }
     }
 
+    /// How many bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.words[..])
+    }
+
     /// Room for at least `len` numbers, whatever they are.
     #[inline]
     pub(super) fn reserve(&mut self, len: usize) -> &mut [A] {

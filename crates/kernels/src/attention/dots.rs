@@ -75,6 +75,10 @@ impl DotBuffers {
             weights: Buffer::new(),
         }
     }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.queries.bytes() + self.keys.bytes() + self.strips.bytes() + self.weights.bytes()
+    }
 }
 
 /// A block's products, pair by pair.

@@ -22,7 +22,8 @@
 //! exactly 0; where a tile hides keys *and* its values hold something that is not finite, `0·∞` must not happen, and that
 //! tile's weighted sum is formed one visible key after another.
 //!
-//! Few rows with many keys take another way ([`Rowwise`]): lanes along the width, each key and value read once.
+//! Few rows with many keys take another way ([`Rowwise`]): lanes along the width, each key and value read once. So do rows
+//! with few keys ([`FewKeys`]).
 
 #![allow(unsafe_code)] // the register tiles read and write through pointers, with the bounds checked before the loops
 
@@ -35,6 +36,7 @@ mod dense;
 mod dots;
 mod dropout;
 mod exp;
+mod few;
 mod multiply;
 mod pair;
 mod part;
@@ -43,6 +45,7 @@ mod product;
 mod products;
 mod rows;
 mod rowwise;
+mod scratch;
 mod statistics;
 mod storage;
 mod sweep;
@@ -53,11 +56,13 @@ mod top;
 mod wide;
 
 pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows};
-pub use block::{Forward, Scratch};
+pub use block::Forward;
 pub use dropout::Dropping;
 pub use exp::{exp2, tanh};
+pub use few::{FEW_KEYS, FewKeys};
 pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
 pub use rowwise::{Rowwise, Run};
+pub use scratch::{Kept, Lent, Scratch};
 pub use statistics::{MapSums, TopWeights, Wanted};
 pub use storage::Storage;
 pub use table::{Paged, Table};

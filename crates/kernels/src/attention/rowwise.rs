@@ -1,31 +1,39 @@
-//! Few query rows against many keys: bound by memory, so each key and each value is read once.
+//! Few query rows against many keys, or any rows against few keys. The former are bound by memory, so each key and each value is read once.
 //!
 //! ```text
 //! for each chunk of keys:
-//!     s[row][key] = q[row]·k[key]       lanes along the width; LANES keys at a time, transposed and added up
-//!     soft cap, bias, ALiBi, masks      one number at a time: there are few
+//!     for each piece:  s[row][key] = q[row]·k[key]     lanes along the width; LANES keys at a time, transposed and added up
+//!     soft cap, bias, ALiBi, masks                     one number at a time: there are few
 //!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa
-//!     o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
+//!     for each piece:  o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
 //! ```
+//!
+//! While weights are formed nothing is read, so chunks are long; a piece stays in cache until the last row has used it.
 //!
 //! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored.
 //!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
-use super::block::{Denominator, Scratch};
+use super::block::Denominator;
 use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
 use super::rows::Rows;
+use super::scratch::Scratch;
 use super::storage::{Storage, load_first, widen_row};
+use super::table::Table;
 use crate::Element;
-use crate::simd::{Float, FloatKernel, Real};
+use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
 use std::f64::consts::LOG2_E;
 
-/// Keys to a chunk: keys and values of one fit the first cache.
-const CHUNK: usize = 64;
-/// Keys that are multiplied at once, so that their sums do not wait for each other; divides every number of lanes.
-const AT_ONCE: usize = 4;
+/// Keys whose weights are formed at once.
+const CHUNK: usize = 256;
+/// Keys that are read at once; divides [`CHUNK`]. Their values are added up before they are added to the sums so far.
+const PIECE: usize = 64;
+/// Sums of one product, so that they do not wait for each other.
+const SUMS: usize = 4;
+/// So few products are added up one by one, and not as a square.
+const FEW: usize = 2;
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 const HIDDEN: f64 = -1.0;
 
@@ -71,89 +79,114 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 *x = *x * scale;
             }
         }
-        let scores = scratch.room.scores.reserve(rows * CHUNK);
-        let packed = scratch.wide.packed.reserve(CHUNK * depth.max(width));
+        // How far apart the scores of two rows are: whole vectors.
+        let stride = block.keys.rows().next_multiple_of(MOST_LANES).min(CHUNK);
+        let scores = scratch.room.scores.reserve(rows * stride);
+        let (packed, sums) = scratch
+            .wide
+            .packed
+            .reserve(PIECE * depth.max(width) + width)
+            .split_at_mut(PIECE * depth.max(width));
         let seen =
             block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
         let mut start = seen.start;
         while start < seen.end {
-            // Chunks end at multiples of their size, so that none straddles two pages of a cache.
-            let count = (CHUNK - start % CHUNK).min(seen.end - start);
-            let range = [start, start + count];
-            if let Some(keys) = Rows::lying(&block.keys, range) {
-                products(isa, queries, keys, scores, count);
-            } else {
-                products(isa, queries, Rows::of(isa, &block.keys, range, depth, packed), scores, count);
-            }
-            let lying = Rows::lying(&block.values, range);
-            if lying.is_none() {
-                block.values.widen_rows(isa, range, width, packed);
+            // Chunks and pieces end at multiples of their size, so that no piece straddles two pages of a cache.
+            let chunk = Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK) };
+            for piece in pieces(chunk) {
+                let scores = &mut scores[piece.start - start..];
+                score(isa, &block.keys, piece, queries, packed, (scores, stride));
             }
             for row in 0..rows {
-                let scores = &mut scores[row * CHUNK..][..CHUNK];
-                adjust(&block, row, start, &mut scores[..count]);
+                let scores = &mut scores[row * stride..][..chunk.len().next_multiple_of(S::LANES)];
+                adjust(&block, row, start, &mut scores[..chunk.len()]);
                 // Whole vectors: what is behind the last key weighs nothing.
-                scores[count..].fill(T::Real::NEG_INFINITY);
+                scores[chunk.len()..].fill(T::Real::NEG_INFINITY);
                 let out = &mut run.out[row * width..][..width];
-                let sums = [&mut run.max[row], &mut run.sum[row]];
-                if weigh(isa, scores, sums, out) {
-                    drop_out(&block, row, start, &mut scores[..count]);
-                    match lying {
-                        Some(values) => add_values(isa, &scores[..count], values, out),
-                        None => add_values(isa, &scores[..count], Rows::gapless(packed, width), out),
-                    }
-                }
+                weigh(isa, scores, [&mut run.max[row], &mut run.sum[row]], out);
+                drop_out(&block, row, start, &mut scores[..chunk.len()]);
             }
-            start += count;
+            for piece in pieces(chunk) {
+                let weights = &scores[piece.start - start..];
+                add_piece(isa, &block.values, piece, (weights, stride), [packed, sums], &mut run.out);
+            }
+            start = chunk.end;
         }
         run
     }
 }
 
-/// `s[row][key] = q[row]·k[key]` for `count` keys, which are widened on the way.
+/// A chunk, piece by piece.
 #[inline(always)]
-fn products<T: Storage, S: Float<T::Real>>(
+fn pieces(chunk: Span) -> impl Iterator<Item = Span> {
+    let first = chunk.start / PIECE;
+    (first..chunk.end.div_ceil(PIECE))
+        .map(move |at| Span { start: at * PIECE, end: (at + 1) * PIECE }.common(chunk))
+}
+
+/// `s[row][key] = q[row]·k[key]` for the keys of a piece, which are widened on the way; `packed` is for those that do not lie
+/// in rows.
+#[inline(always)]
+fn score<T: Storage, S: Float<T::Real>>(
     isa: S,
+    keys: &Table<'_, T>,
+    piece: Span,
     queries: &[T::Real],
-    keys: Rows<'_, T>,
-    scores: &mut [T::Real],
-    count: usize,
+    packed: &mut [T::Real],
+    (scores, stride): (&mut [T::Real], usize),
 ) {
-    for (query, scores) in queries.chunks_exact(keys.width()).zip(scores.chunks_exact_mut(CHUNK)) {
-        dots(isa, query, keys, &mut scores[..count]);
+    let (range, count) = ([piece.start, piece.end], piece.len());
+    let rows = queries.chunks_exact(keys.width()).zip(scores.chunks_mut(stride));
+    if let Some(lying) = Rows::lying(keys, range) {
+        for (query, scores) in rows {
+            dots(isa, query, lying, &mut scores[..count]);
+        }
+    } else {
+        keys.widen_rows(isa, range, keys.width(), packed);
+        for (query, scores) in rows {
+            dots(isa, query, Rows::gapless(packed, keys.width()), &mut scores[..count]);
+        }
     }
 }
 
-/// `s[key] = q·k[key]`.
+/// `o[row] += Σ a[row][key]·v[key]` for the keys of a piece.
+#[inline(always)]
+fn add_piece<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    values: &Table<'_, T>,
+    piece: Span,
+    (weights, stride): (&[T::Real], usize),
+    [packed, sums]: [&mut [T::Real]; 2],
+    out: &mut [T::Real],
+) {
+    let (range, count, width) = ([piece.start, piece.end], piece.len(), values.width());
+    let rows = out.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
+    if let Some(lying) = Rows::lying(values, range) {
+        for (out, weights) in rows {
+            add_values(isa, &weights[..count], lying, sums, out);
+        }
+    } else {
+        values.widen_rows(isa, range, width, packed);
+        for (out, weights) in rows {
+            add_values(isa, &weights[..count], Rows::gapless(packed, width), sums, out);
+        }
+    }
+}
+
+/// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back.
 #[inline(always)]
 fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
-    let (lanes, whole) = (S::LANES, query.len() - query.len() % S::LANES);
     let zero = isa.splat(T::Real::ZERO);
-    for (group, scores) in scores.chunks_mut(lanes).enumerate() {
+    if scores.len() <= FEW {
+        for i in 0..scores.len() {
+            scores[i] = isa.sum(dot(isa, query, keys.row(i)));
+        }
+        return;
+    }
+    for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let mut sums = isa.square(zero);
-        for i in (0..scores.len()).step_by(AT_ONCE) {
-            let (mut some, mut rows) = ([zero; AT_ONCE], [&keys.row(0)[..query.len()]; AT_ONCE]);
-            for r in 0..AT_ONCE {
-                // Past the end the last key stands in; what comes of it is not stored.
-                let key = if i + r < scores.len() { i + r } else { scores.len() - 1 };
-                rows[r] = &keys.row(group * lanes + key)[..query.len()];
-            }
-            for c in (0..whole).step_by(lanes) {
-                // SAFETY: the query and each row hold a vector from `c` on.
-                unsafe {
-                    let q = isa.load_at(query.as_ptr().add(c));
-                    for r in 0..AT_ONCE {
-                        some[r] = isa.mul_add(T::load_at(isa, rows[r].as_ptr().add(c)), q, some[r]);
-                    }
-                }
-            }
-            if whole < query.len() {
-                let q = isa.load_first(&query[whole..]);
-                for r in 0..AT_ONCE {
-                    some[r] = isa.mul_add(load_first(isa, &rows[r][whole..]), q, some[r]);
-                }
-            }
-            sums.as_mut()[i..i + AT_ONCE].copy_from_slice(&some);
+        for i in 0..scores.len() {
+            sums.as_mut()[i] = dot(isa, query, keys.row(group * S::LANES + i));
         }
         let sums = isa.transpose(sums);
         let mut total = zero;
@@ -162,6 +195,36 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
         }
         isa.store_first(total, scores);
     }
+}
+
+/// Vectors whose lanes add up to `q·k`.
+#[inline(always)]
+pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key: &[T]) -> S::Vector {
+    let (lanes, key) = (S::LANES, &key[..query.len()]);
+    let mut sums = [isa.splat(T::Real::ZERO); SUMS];
+    let mut c = 0;
+    while c + SUMS * lanes <= query.len() {
+        for i in 0..SUMS {
+            // SAFETY: query and key hold a vector from `c + i·lanes` on.
+            unsafe {
+                let q = isa.load_at(query.as_ptr().add(c + i * lanes));
+                sums[i] = isa.mul_add(T::load_at(isa, key.as_ptr().add(c + i * lanes)), q, sums[i]);
+            }
+        }
+        c += SUMS * lanes;
+    }
+    while c + lanes <= query.len() {
+        // SAFETY: query and key hold a vector from `c` on.
+        unsafe {
+            let q = isa.load_at(query.as_ptr().add(c));
+            sums[0] = isa.mul_add(T::load_at(isa, key.as_ptr().add(c)), q, sums[0]);
+        }
+        c += lanes;
+    }
+    if c < query.len() {
+        sums[1] = isa.mul_add(load_first(isa, &key[c..]), isa.load_first(&query[c..]), sums[1]);
+    }
+    isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3]))
 }
 
 /// Soft cap, bias, `ALiBi` and masks, as far as they are asked for.
@@ -189,30 +252,27 @@ fn adjust<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, scores: &m
         }
     }
     let span = block.spans[row];
-    for (key, s) in (first..).zip(scores.iter_mut()) {
-        if key < span.start || key >= span.end {
-            *s = T::Real::NEG_INFINITY;
-        }
-    }
+    let count = scores.len();
+    scores[..span.start.saturating_sub(first).min(count)].fill(T::Real::NEG_INFINITY);
+    scores[span.end.saturating_sub(first).min(count)..].fill(T::Real::NEG_INFINITY);
 }
 
-/// Scores to weights, with the maximum and the sum brought up to date; whether any key is seen.
+/// Scores to weights, with the maximum and the sum brought up to date.
 #[inline(always)]
-fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2], out: &mut [A]) -> bool {
-    let mut top = *max;
-    for &s in &*scores {
-        top = if s > top { s } else { top };
-    }
-    let nothing = top == A::NEG_INFINITY && scores.iter().all(|&s| s == A::NEG_INFINITY);
-    if nothing {
-        return false;
+fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2], out: &mut [A]) {
+    let top = largest(isa, *max, scores);
+    if top == A::NEG_INFINITY && scores.iter().all(|&s| s == A::NEG_INFINITY) {
+        scores.fill(A::from_f64(HIDDEN));
+        return;
     }
     let base = if top > A::NEG_INFINITY { top } else { A::ZERO };
-    let alpha = A::from_f64((*max - base).to_f64().exp2());
-    if alpha != A::ONE {
+    // Before the first key there is nothing to scale.
+    if base != *max && *max > A::NEG_INFINITY {
+        let alpha = A::from_f64((*max - base).to_f64().exp2());
         for o in out {
             *o = *o * alpha;
         }
+        *sum = *sum * alpha;
     }
     let (base, hidden) = (isa.splat(base), isa.splat(A::from_f64(HIDDEN)));
     let lowest = isa.splat(A::LOWEST);
@@ -223,9 +283,32 @@ fn weigh<A: Real, S: Float<A>>(isa: S, scores: &mut [A], [max, sum]: [&mut A; 2]
         total = isa.add(total, a);
         isa.store(isa.where_greater(lowest, score, hidden, a), s);
     }
-    *sum = *sum * alpha + isa.sum(total);
+    *sum += isa.sum(total);
     *max = top;
-    true
+}
+
+/// The largest of `max` and `scores`, whole vectors of them; those that are NaN do not count.
+#[inline(always)]
+fn largest<A: Real, S: Float<A>>(isa: S, max: A, scores: &[A]) -> A {
+    let mut four = [isa.splat(max); 4];
+    let mut fours = scores.chunks_exact(4 * S::LANES);
+    for s in &mut fours {
+        for i in 0..4 {
+            let s = isa.load(&s[i * S::LANES..]);
+            four[i] = isa.where_greater(s, four[i], s, four[i]);
+        }
+    }
+    for s in fours.remainder().chunks_exact(S::LANES) {
+        let s = isa.load(s);
+        four[0] = isa.where_greater(s, four[0], s, four[0]);
+    }
+    let mut line = [max; MOST_LANES];
+    isa.store(isa.max(isa.max(four[0], four[1]), isa.max(four[2], four[3])), &mut line);
+    let mut top = max;
+    for s in line {
+        top = if s > top { s } else { top };
+    }
+    top
 }
 
 /// The weights that dropout takes become 0; what is hidden stays so.
@@ -248,11 +331,15 @@ fn add_values<T: Storage, S: Float<T::Real>>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
+    sums: &mut [T::Real],
     out: &mut [T::Real],
 ) {
     let mut column = 0;
+    // Memory is read from front to back: whole rows are added, in registers where they fit, otherwise in memory.
+    if out.len() > 8 * S::LANES {
+        column = add_rows(isa, weights, values, sums, out);
+    }
     while column < out.len() {
-        // Whole rows where they fit the registers: memory is then read from front to back.
         column += match (out.len() - column) / S::LANES {
             8.. => add_columns::<T, S, 8>(isa, weights, values, out, column),
             4.. => add_columns::<T, S, 4>(isa, weights, values, out, column),
@@ -260,6 +347,41 @@ fn add_values<T: Storage, S: Float<T::Real>>(
             0 => add_last(isa, weights, values, out, column),
         };
     }
+}
+
+/// All whole vectors of columns, and how many columns that are.
+#[inline(always)]
+fn add_rows<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    sums: &mut [T::Real],
+    out: &mut [T::Real],
+) -> usize {
+    let lanes = S::LANES;
+    let whole = out.len() - out.len() % lanes;
+    let sums = &mut sums[..whole];
+    sums.fill(T::Real::ZERO);
+    for key in 0..weights.len() {
+        if weights[key] < T::Real::ZERO {
+            continue;
+        }
+        let weight = isa.splat(weights[key]);
+        let value = values.row(key)[..whole].as_ptr();
+        for column in (0..whole).step_by(lanes) {
+            // SAFETY: the row and the sums hold a vector from `column` on.
+            unsafe {
+                let sum = sums.as_mut_ptr().add(column);
+                let v = T::load_at(isa, value.add(column));
+                isa.store_at(isa.mul_add(weight, v, isa.load_at(sum)), sum);
+            }
+        }
+    }
+    for column in (0..whole).step_by(lanes) {
+        let out = &mut out[column..][..lanes];
+        isa.store(isa.add(isa.load(&sums[column..]), isa.load(out)), out);
+    }
+    whole
 }
 
 /// `C` vectors of columns, and how many columns that are.

@@ -2,6 +2,7 @@
 
 use super::block::Forward;
 use super::dots::{self, OnPairs};
+use super::scratch::Kept;
 use crate::simd::{Float, Isa, MOST_LANES, Real, dispatch_pairs};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
@@ -9,7 +10,7 @@ use half::slice::HalfFloatSliceExt;
 /// A storage type and the float its sums are formed in, a slice at a time.
 pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     /// What sums are formed in; it is stored as it is.
-    type Real: Real + Storage<Real = Self::Real>;
+    type Real: Real + Kept + Storage<Real = Self::Real>;
 
     /// The numbers themselves, where they are stored in the type sums are formed in.
     fn as_reals(from: &[Self]) -> Option<&[Self::Real]>;

@@ -33,6 +33,10 @@ impl<A: Real> WideBuffers<A> {
             strips: Buffer::new(),
         }
     }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.queries.bytes() + self.lines.bytes() + self.packed.bytes() + self.strips.bytes()
+    }
 }
 
 /// A block's products, number by number.

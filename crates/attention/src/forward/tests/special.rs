@@ -237,3 +237,18 @@ fn scores_are_those_of_the_reference() {
     }
     assert!(matches!(crate::scores(&problem, [2, 0], 0..1, 0..1), Err(AttentionError::Range { .. })));
 }
+
+#[test]
+fn values_without_width_give_outputs_without_width() {
+    let numbers = [0.5f32; 40];
+    for (n, m) in [(1, 1), (1, 20), (9, 1), (9, 3), (9, 20)] {
+        let q = View::new(&numbers[..2 * n], &[n, 2]).unwrap();
+        let k = View::new(&numbers[..2 * m], &[m, 2]).unwrap();
+        let problem = Problem::new(q, k, View::new(&[], &[m, 0]).unwrap(), Options::default()).unwrap();
+        let found = forward_on(Isa::detected(), &problem, &Request { lse: true, ..Request::default() });
+        assert!(found.values.is_empty());
+        // Each score is ½·½·2/√2.
+        let lse = 0.5 / 2f64.sqrt() + (m as f64).ln();
+        assert!(found.statistics.lse.unwrap().iter().all(|x| (x - lse).abs() < 1e-6), "{n} {m}");
+    }
+}
