@@ -55,11 +55,7 @@ pub(super) fn run<T: Storage>(
         .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
     let k = request.top_k.max(usize::from(request.largest)).min(m);
     let job = Job { isa, problem, request: *request, k, map, told };
-    let cut = Cut {
-        whole_rows: request.needs_weights(),
-        summed: request.received || map.is_some(),
-        score_size: size_of::<T::Real>(),
-    };
+    let cut = Cut { row_bytes: job.row_bytes(), summed: request.received || map.is_some() };
     let rows = b * h * n;
     let sized = |wanted: bool| if wanted { rows } else { 0 };
     let mut lse = vec![f64::NEG_INFINITY; rows];
@@ -126,6 +122,16 @@ fn no_peaks(rows: usize) -> Vec<Peak> {
 }
 
 impl<T: Storage> Job<'_, '_, T> {
+    /// About how many bytes the kernel notes and keeps for each row of a block: the weights for what keys receive, a sum and a maximum
+    /// for each pool of keys, and the candidates for the largest.
+    fn row_bytes(&self) -> usize {
+        let m = self.problem.sizes.m;
+        let weights = if self.request.received { m } else { 0 };
+        let pools =
+            if self.k > 0 || self.map.is_some() { m / 16 + self.map.map_or(0, |map| map.cols) } else { 0 };
+        (weights + 2 * pools) * size_of::<T::Real>() + m.min(2 * self.k) * size_of::<(T::Real, usize)>()
+    }
+
     /// About how much work an item is.
     fn weight(&self, item: &Item) -> usize {
         let seen = &self.problem.visibility;
