@@ -119,12 +119,8 @@ impl<'a, T: Storage> Layout<'a, T> {
 
 /// The keys that causal, window and lengths leave to query `i` of batch entry `b`.
 pub(crate) fn span<T>(problem: &Problem<'_, T>, b: usize, i: usize) -> Span {
-    let seen = &problem.visibility;
-    let keys = seen.lengths.map_or(problem.sizes.m, |lengths| lengths[b]) as i64;
-    let place = i as i64 + seen.offset;
-    let start = seen.left.map_or(0, |left| (place - left).clamp(0, keys));
-    let end = seen.right.map_or(keys, |right| place.saturating_add(right).saturating_add(1).clamp(0, keys));
-    if start < end { Span { start: start as usize, end: end as usize } } else { Span { start: 0, end: 0 } }
+    let Range { start, end } = problem.visibility.range(problem.sizes.m, b, i);
+    Span { start, end }
 }
 
 fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Vec<Part<'a, T>> {

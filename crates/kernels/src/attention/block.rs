@@ -261,7 +261,7 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
                 scores[seen.keys.end * lanes..].fill(T::Real::ZERO);
             }
             let step = Step { old, max, base, alpha, sum: before };
-            notes.exponentials(isa, panel, seen, &step, scores)
+            notes.exponentials(isa, panel, &seen, &step, scores)
         } else {
             let scores = &mut scores[seen.keys.start * lanes..seen.keys.end * lanes];
             let [a, b, c, d] = exponentials::<_, S, 4, false, false>(isa, base, scores, [Sums::none(isa); 4]);

@@ -59,7 +59,7 @@ pub use dropout::Dropping;
 pub use exp::{exp2, tanh};
 pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
 pub use rowwise::{Rowwise, Run};
-pub use statistics::{MapSums, TopWeights, Wanted};
+pub use statistics::{MapSums, Peak, TopWeights, Wanted};
 pub use storage::Storage;
 pub use table::{Paged, Table};
 

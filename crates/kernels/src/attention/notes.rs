@@ -33,7 +33,9 @@ pub(super) struct Notes<'a, A> {
     pub(super) sums: &'a mut [A],
     /// `(tiles, panels·LANES)`: the maximum so far, in the end what sums of that tile are multiplied by.
     pub(super) bases: &'a mut [A],
-    /// `(panels·LANES,)`: `Σ a·log₂ a`, `a` before the division.
+    /// `panels·LANES`.
+    pub(super) rows: usize,
+    /// `(panels·LANES,)`: `Σ a·log₂ a`, `a` before the division; empty where nobody asks.
     pub(super) moment: &'a mut [A],
     /// `(panels·LANES,)`: `Σ a` without rounding; empty where nobody asks.
     pub(super) exact: Vec<f64>,
@@ -43,11 +45,13 @@ pub(super) struct Notes<'a, A> {
 }
 
 /// What is asked, in the numbers that decide how much memory it takes.
+#[allow(clippy::struct_excessive_bools, reason = "a list of independent wishes")]
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     /// Vectors for each pool: maxima, sums.
     pub(super) maxima: bool,
     pub(super) sums: bool,
+    pub(super) moment: bool,
     pub(super) exact: bool,
     pub(super) weights: bool,
     /// How many largest weights.
@@ -60,6 +64,7 @@ impl Asked {
         Asked {
             maxima: wanted.map.is_some() || k > 0,
             sums: wanted.map.is_some(),
+            moment: wanted.entropy.is_some(),
             exact: wanted.row_sum_error.is_some(),
             weights: wanted.received.is_some(),
             k,
@@ -68,7 +73,8 @@ impl Asked {
 
     /// Numbers that [`Notes`] of so many rows, pools and tiles need.
     pub(super) fn numbers(&self, rows: usize, pools: usize, tiles: usize) -> usize {
-        rows * (pools * (usize::from(self.maxima) + usize::from(self.sums)) + tiles + 1)
+        let pooled = pools * (usize::from(self.maxima) + usize::from(self.sums));
+        rows * (pooled + tiles + usize::from(self.moment))
     }
 }
 
@@ -84,13 +90,14 @@ impl<'a, A: Real> Notes<'a, A> {
         let pooled = rows * pools.all.len();
         let (maxima, rest) = memory.split_at_mut(if asked.maxima { pooled } else { 0 });
         let (sums, rest) = rest.split_at_mut(if asked.sums { pooled } else { 0 });
-        let (moment, bases) = rest.split_at_mut(rows);
+        let (moment, bases) = rest.split_at_mut(if asked.moment { rows } else { 0 });
         moment.fill(A::ZERO);
         Notes {
             pools,
             maxima,
             sums,
             bases,
+            rows,
             moment,
             exact: vec![0.0; if asked.exact { rows } else { 0 }],
             candidates,
@@ -139,24 +146,26 @@ impl<'a, A: Real> Notes<'a, A> {
         &mut self,
         isa: S,
         panel: usize,
-        seen: Seen,
+        seen: &Seen,
         step: &Step<S::Vector>,
         scores: &mut [A],
     ) -> S::Vector {
         let lanes = S::LANES;
         let rows = panel * lanes..(panel + 1) * lanes;
-        let (total, sums) = if self.exact.is_empty() {
-            self.pooled::<S, false>(isa, panel, &seen, step, scores)
-        } else {
-            self.pooled::<S, true>(isa, panel, &seen, step, scores)
+        let (total, sums) = match (self.moment.is_empty(), self.exact.is_empty()) {
+            (true, true) => self.pooled::<S, 2, false, false>(isa, panel, seen, step, scores),
+            (false, true) => self.pooled::<S, 2, true, false>(isa, panel, seen, step, scores),
+            // More sums side by side would not stay in sixteen registers.
+            _ => self.pooled::<S, 2, true, true>(isa, panel, seen, step, scores),
         };
-        // 0·−∞ is NaN; 0 times the lowest exponent is 0.
-        let moved = isa.max(isa.splat(S::LOWEST_EXPONENT), isa.sub(step.old, step.base));
-        let before = isa.mul_add(moved, step.sum, isa.load(&self.moment[rows.clone()]));
-        let moment = isa.mul_add(before, step.alpha, isa.add(sums[0].moment, sums[1].moment));
-        isa.store(moment, &mut self.moment[rows.clone()]);
-        let at = seen.slot * self.moment.len() + rows.start;
-        isa.store(step.max, &mut self.bases[at..]);
+        isa.store(step.max, &mut self.bases[seen.slot * self.rows + rows.start..]);
+        if !self.moment.is_empty() {
+            // 0·−∞ is NaN; 0 times the lowest exponent is 0.
+            let moved = isa.max(isa.splat(S::LOWEST_EXPONENT), isa.sub(step.old, step.base));
+            let before = isa.mul_add(moved, step.sum, isa.load(&self.moment[rows.clone()]));
+            let moment = isa.mul_add(before, step.alpha, isa.add(sums[0].moment, sums[1].moment));
+            isa.store(moment, &mut self.moment[rows.clone()]);
+        }
         if !self.exact.is_empty() {
             let mut lines = [[A::ZERO; MOST_LANES]; 5];
             for (line, v) in
@@ -174,7 +183,7 @@ impl<'a, A: Real> Notes<'a, A> {
     }
 
     #[inline(always)]
-    fn pooled<S: Float<A>, const EXACT: bool>(
+    fn pooled<S: Float<A>, const WIDE: usize, const MOMENT: bool, const EXACT: bool>(
         &mut self,
         isa: S,
         panel: usize,
@@ -183,23 +192,32 @@ impl<'a, A: Real> Notes<'a, A> {
         scores: &mut [A],
     ) -> (S::Vector, [Sums<S::Vector>; 2]) {
         let lanes = S::LANES;
-        // More sums side by side would not stay in sixteen registers.
-        let mut sums = [Sums::none(isa); 2];
+        let mut sums = [Sums::none(isa); WIDE];
         let zero = isa.splat(A::ZERO);
         let mut total = zero;
         for at in self.pools.of(seen.slot) {
-            (sums[0].sum, sums[1].sum) = (zero, zero);
+            for i in 0..WIDE {
+                sums[i].sum = zero;
+            }
             if let Some(keys) = self.pools.all[at].within(&seen.keys) {
                 let scores = &mut scores[keys.start * lanes..keys.end * lanes];
-                sums = exponentials::<A, S, 2, true, EXACT>(isa, step.base, scores, sums);
+                sums = exponentials::<A, S, WIDE, MOMENT, EXACT>(isa, step.base, scores, sums);
             }
-            let sum = isa.add(sums[0].sum, sums[1].sum);
+            let mut sum = isa.add(sums[0].sum, sums[1].sum);
+            if WIDE == 4 {
+                sum = isa.add(sum, isa.add(sums[2].sum, sums[3].sum));
+            }
             if !self.sums.is_empty() {
                 isa.store(sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
             }
             total = isa.add(total, sum);
         }
-        (total, sums)
+        if WIDE == 4 {
+            for i in 0..2 {
+                sums[i].moment = isa.add(sums[i].moment, sums[i + 2].moment);
+            }
+        }
+        (total, [sums[0], sums[1]])
     }
 
     /// The maxima become factors: what sums and weights of each tile are multiplied by in the end. `last` are the rows' last

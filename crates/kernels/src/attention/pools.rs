@@ -8,7 +8,7 @@ use super::part::Tile;
 use std::ops::Range;
 
 /// Keys to a pool, at most, where somebody looks at pools.
-const POOL_KEYS: usize = 16;
+pub(super) const POOL_KEYS: usize = 16;
 
 /// Keys of one tile, and the cell of the map they belong to.
 #[derive(Clone, Copy)]

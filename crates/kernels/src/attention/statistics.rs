@@ -12,6 +12,7 @@
 //! tile were formed with the maximum so far, and have factors of their own. A row lost to a NaN has an inverse of NaN; what is
 //! hidden in it (`a = 0`) stays 0.
 
+use super::TILE_KEYS;
 use super::exp::exp2;
 use super::notes::Notes;
 use super::part::Block;
@@ -40,10 +41,17 @@ pub struct Wanted<'a> {
 pub struct TopWeights<'a> {
     /// How many.
     pub k: usize,
-    /// `(rows, k)`; 0 where a row has fewer keys, NaN in a row that is lost to a NaN.
-    pub weights: &'a mut [f64],
-    /// `(rows, k)`; `None` where there is no such key.
-    pub keys: &'a mut [Option<usize>],
+    /// `(rows, k)`.
+    pub peaks: &'a mut [Peak],
+}
+
+/// A weight and its key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// The weight: 0 where a row has fewer keys, NaN in a row that is lost to a NaN.
+    pub weight: f64,
+    /// The first key that has it; `None` in a row without keys and in one lost to a NaN.
+    pub key: Option<usize>,
 }
 
 /// Cells of a pooled map: sums and maxima.
@@ -130,10 +138,12 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
     #[inline(always)]
     fn map<S: Float<T::Real>>(&self, isa: S, map: &mut MapSums<'_>) {
         let panels = self.inverse.len() / S::LANES;
+        let logarithms: Vec<T::Real> =
+            self.inverse.iter().map(|inverse| T::Real::from_f64(inverse.to_f64().log2())).collect();
         let mut panel = 0;
         while panel < panels {
             let Some(row) = self.cell_row(S::LANES, panel, map) else {
-                self.add_rows(isa, panel, map);
+                self.add_rows(isa, panel, &logarithms, map);
                 panel += 1;
                 continue;
             };
@@ -141,7 +151,7 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
             while panel < panels && self.cell_row(S::LANES, panel, map) == Some(row) {
                 panel += 1;
             }
-            self.add_panels(isa, first..panel, row, map);
+            self.add_panels(isa, first..panel, row, &logarithms, map);
         }
     }
 
@@ -149,45 +159,60 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
     fn cell_row(&self, lanes: usize, panel: usize, map: &MapSums<'_>) -> Option<usize> {
         let rows = panel * lanes..((panel + 1) * lanes).min(self.sink_share.len());
         let row = map.cell_rows[rows.start];
-        let alike = rows.clone().all(|i| map.cell_rows[i] == row && !self.inverse[i].to_f64().is_nan());
-        alike.then_some(row)
+        // Rows are in order, and so are their rows of cells.
+        let alike = map.cell_rows[rows.end - 1] == row;
+        (alike && rows.clone().all(|row| !self.inverse[row].to_f64().is_nan())).then_some(row)
     }
 
-    /// The sum and the largest weight of each lane of a panel over the pools from `at` on that belong to one cell; the place behind
-    /// them, and the sum before the factors.
+    /// Over the pools from `at` on that belong to one cell, for each lane of a panel: the sum, the logarithm of the largest weight, and
+    /// the sum before the factors. `at` is then behind them.
     #[inline(always)]
-    fn cell<S: Float<T::Real>>(&self, isa: S, panel: usize, at: &mut usize) -> [S::Vector; 3] {
+    fn cell<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        panel: usize,
+        at: &mut usize,
+        logarithms: &[T::Real],
+    ) -> [S::Vector; 3] {
         let (lanes, pools) = (S::LANES, &self.notes.pools.all[..]);
         let zero = isa.splat(T::Real::ZERO);
         let (mut sum, mut plain, mut max) = (zero, zero, isa.splat(T::Real::NEG_INFINITY));
-        let cell = pools[*at].cell;
+        let (cell, rows) = (pools[*at].cell, panel * lanes..(panel + 1) * lanes);
         while *at < pools.len() && pools[*at].cell == cell {
             let from = (panel * pools.len() + *at) * lanes;
             let one = isa.load(&self.notes.sums[from..]);
-            let factor = isa.load(&self.notes.bases[pools[*at].slot * self.inverse.len() + panel * lanes..]);
+            let factor = isa.load(&self.notes.bases[pools[*at].slot * self.inverse.len() + rows.start..]);
             sum = isa.mul_add(one, factor, sum);
             plain = isa.add(plain, one);
             max = isa.max(max, isa.load(&self.notes.maxima[from..]));
             *at += 1;
         }
-        let weight = exp2(isa, isa.sub(max, isa.load(&self.last[panel * lanes..])));
-        [sum, isa.mul(weight, isa.load(&self.inverse[panel * lanes..])), plain]
+        // Two steps: the difference of two scores is as good as exact, however large both are.
+        let max = isa.add(isa.sub(max, isa.load(&self.last[rows.clone()])), isa.load(&logarithms[rows]));
+        [sum, max, plain]
     }
 
     /// Panels of one row of cells, LANES cells at a time, transposed.
     #[inline(always)]
-    fn add_panels<S: Float<T::Real>>(&self, isa: S, panels: Range<usize>, row: usize, map: &mut MapSums<'_>) {
+    fn add_panels<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        panels: Range<usize>,
+        row: usize,
+        logarithms: &[T::Real],
+        map: &mut MapSums<'_>,
+    ) {
         let (lanes, pools) = (S::LANES, &self.notes.pools.all[..]);
-        let zero = isa.splat(T::Real::ZERO);
+        let (zero, nothing) = (isa.splat(T::Real::ZERO), isa.splat(T::Real::NEG_INFINITY));
         let mut first = 0;
         while first < pools.len() {
-            let (mut sums, mut maxima) = (isa.square(zero), isa.square(zero));
+            let (mut sums, mut maxima) = (isa.square(zero), isa.square(nothing));
             let (mut cells, mut count, mut next) = ([0; MOST_LANES], 0, first);
             for panel in panels.clone() {
                 (count, next) = (0, first);
                 while count < lanes && next < pools.len() {
                     cells[count] = pools[next].cell;
-                    let [sum, max, _] = self.cell(isa, panel, &mut next);
+                    let [sum, max, _] = self.cell(isa, panel, &mut next, logarithms);
                     sums.as_mut()[count] = isa.add(sums.as_ref()[count], sum);
                     maxima.as_mut()[count] = isa.max(maxima.as_ref()[count], max);
                     count += 1;
@@ -195,14 +220,14 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
             }
             first = next;
             let (sums, maxima) = (isa.transpose(sums), isa.transpose(maxima));
-            let (mut sum, mut max) = (zero, zero);
+            let (mut sum, mut max) = (zero, nothing);
             for i in 0..lanes {
                 sum = isa.add(sum, sums.as_ref()[i]);
                 max = isa.max(max, maxima.as_ref()[i]);
             }
             let mut lines = [[T::Real::ZERO; MOST_LANES]; 2];
             isa.store(sum, &mut lines[0]);
-            isa.store(max, &mut lines[1]);
+            isa.store(exp2(isa, max), &mut lines[1]);
             for i in 0..count {
                 let to = row * map.cols + cells[i];
                 let (sum, max) = (lines[0][i].to_f64(), lines[1][i].to_f64());
@@ -214,13 +239,20 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
 
     /// A panel whose rows belong to several rows of cells, or are lost: row by row.
     #[inline(always)]
-    fn add_rows<S: Float<T::Real>>(&self, isa: S, panel: usize, map: &mut MapSums<'_>) {
+    fn add_rows<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        panel: usize,
+        logarithms: &[T::Real],
+        map: &mut MapSums<'_>,
+    ) {
         let pools = &self.notes.pools.all[..];
         let rows = panel * S::LANES..((panel + 1) * S::LANES).min(self.sink_share.len());
         let mut at = 0;
         while at < pools.len() {
             let cell = pools[at].cell;
-            let found = self.cell(isa, panel, &mut at);
+            let [sum, max, plain] = self.cell(isa, panel, &mut at, logarithms);
+            let found = [sum, exp2(isa, max), plain];
             let mut lines = [[T::Real::ZERO; MOST_LANES]; 3];
             for i in 0..3 {
                 isa.store(found[i], &mut lines[i]);
@@ -263,12 +295,15 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         }
     }
 
-    /// What each key receives from the rows of each part: weights times factors, LANES keys at a time, transposed.
+    /// What each key receives from the rows of each part: weights times factors, a few panels at a time, so that memory is read from front
+    /// to back; then LANES keys at a time, transposed.
     #[inline(always)]
     fn received<S: Float<T::Real>>(&self, isa: S, mass: &mut [f64]) {
         let (lanes, zero) = (S::LANES, isa.splat(T::Real::ZERO));
         let (padded, keys) = (self.inverse.len(), self.block.keys.rows());
         let mut factors = vec![T::Real::ZERO; padded];
+        // (TILE_KEYS, LANES)
+        let mut sums = vec![T::Real::ZERO; TILE_KEYS * lanes];
         let mut line = [T::Real::ZERO; MOST_LANES];
         for (slot, tile) in self.block.tiles.iter().enumerate() {
             for (i, part) in self.block.parts.iter().enumerate() {
@@ -278,25 +313,31 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
                     let factor = self.notes.bases[slot * padded + row];
                     factors[row] = if factor.to_f64().is_nan() { T::Real::ZERO } else { factor };
                 }
-                for first in (0..tile.end - tile.start).step_by(lanes) {
+                let count = tile.end - tile.start;
+                let sums = &mut sums[..count.next_multiple_of(lanes) * lanes];
+                sums.fill(T::Real::ZERO);
+                let (mut panel, last) = (rows.start / lanes, rows.end.div_ceil(lanes));
+                while panel < last {
+                    let from = &self.weights[panel * self.stride + slot * self.slot..];
+                    let own = &factors[panel * lanes..];
+                    panel += if last - panel >= 4 {
+                        add_weighted::<_, S, 4>(isa, from, self.stride, own, &mut sums[..count * lanes])
+                    } else {
+                        add_weighted::<_, S, 1>(isa, from, self.stride, own, &mut sums[..count * lanes])
+                    };
+                }
+                for first in (0..count).step_by(lanes) {
                     let mut square = isa.square(zero);
-                    for panel in rows.start / lanes..rows.end.div_ceil(lanes) {
-                        let factor = isa.load(&factors[panel * lanes..]);
-                        // Behind the tile's last key lies something; what comes of it is left in its lanes.
-                        let from = panel * self.stride + slot * self.slot + first * lanes;
-                        let weights = &self.weights[from..][..lanes * lanes];
-                        for key in 0..lanes {
-                            let a = isa.load(&weights[key * lanes..]);
-                            square.as_mut()[key] = isa.mul_add(a, factor, square.as_ref()[key]);
-                        }
+                    for key in 0..lanes {
+                        square.as_mut()[key] = isa.load(&sums[(first + key) * lanes..]);
                     }
                     let square = isa.transpose(square);
-                    let mut sums = zero;
-                    for &row in square.as_ref() {
-                        sums = isa.add(sums, row);
+                    let mut total = zero;
+                    for i in 0..lanes {
+                        total = isa.add(total, square.as_ref()[i]);
                     }
-                    isa.store(sums, &mut line);
-                    let count = lanes.min(tile.end - tile.start - first);
+                    isa.store(total, &mut line);
+                    let count = lanes.min(count - first);
                     let to = &mut mass[i * keys + tile.start + first..][..count];
                     for i in 0..count {
                         to[i] += line[i].to_f64();
@@ -305,4 +346,29 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
             }
         }
     }
+}
+
+/// Adds to `sums (keys, LANES)` the weights of `P` panels that lie `stride` apart, each times its factors; gives `P`.
+#[inline(always)]
+fn add_weighted<A: Real, S: Float<A>, const P: usize>(
+    isa: S,
+    weights: &[A],
+    stride: usize,
+    factors: &[A],
+    sums: &mut [A],
+) -> usize {
+    let mut own = [isa.splat(A::ZERO); P];
+    let mut panels = [&weights[..sums.len()]; P];
+    for p in 0..P {
+        own[p] = isa.load(&factors[p * S::LANES..]);
+        panels[p] = &weights[p * stride..][..sums.len()];
+    }
+    for at in (0..sums.len()).step_by(S::LANES) {
+        let mut sum = isa.load(&sums[at..]);
+        for p in 0..P {
+            sum = isa.mul_add(isa.load(&panels[p][at..]), own[p], sum);
+        }
+        isa.store(sum, &mut sums[at..]);
+    }
+    P
 }

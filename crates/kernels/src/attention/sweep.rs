@@ -1,6 +1,7 @@
 //! Sweeps over a tile: maxima, exponentials, what is not finite.
 
 use super::exp::exp2;
+use super::pools::POOL_KEYS;
 use super::rows::Rows;
 use crate::simd::{Float, Real};
 
@@ -50,6 +51,14 @@ pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const MOMENT
     scores: &mut [A],
     mut sums: [Sums<S::Vector>; WIDE],
 ) -> [Sums<S::Vector>; WIDE] {
+    if scores.len() == POOL_KEYS * S::LANES {
+        // A number the compiler knows: no loop.
+        for at in 0..POOL_KEYS {
+            let one = &mut scores[at * S::LANES..][..S::LANES];
+            sums[at % WIDE] = exponential::<A, S, MOMENT, EXACT>(isa, base, sums[at % WIDE], one);
+        }
+        return sums;
+    }
     let mut groups = scores.chunks_exact_mut(WIDE * S::LANES);
     for s in &mut groups {
         for i in 0..WIDE {

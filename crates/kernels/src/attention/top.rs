@@ -15,14 +15,15 @@
 
 use super::exp::exp2;
 use super::pools::Pool;
-use super::statistics::TopWeights;
+use super::statistics::{Peak, TopWeights};
 use crate::simd::{Float, MOST_LANES, Real};
 use std::ops::Range;
 
 /// Up to so many largest weights a bound is found from pools: sorting takes a few instructions for each of them and each pool.
 const MOST_SORTED: usize = 32;
-/// Lists have room for at least so many.
-const ROOM: usize = 64;
+/// Lists have room for so many times as many as are looked for, and for at least so many: more are seldom met.
+const TIMES: usize = 6;
+const ROOM: usize = 16;
 
 /// One panel of one tile.
 pub(super) struct Look<'a, A> {
@@ -54,7 +55,7 @@ impl<'a, A: Real> Candidates<'a, A> {
     /// None yet, for the `k` largest of `keys` keys.
     pub(super) fn new(k: usize, rows: usize, keys: usize, memory: &'a mut Vec<(A, usize)>) -> Self {
         // More than the keys, or a cut makes room.
-        let room = (2 * k).min(keys).max(ROOM) + 1;
+        let room = if k <= MOST_SORTED { TIMES * k } else { 2 * k }.min(keys).max(ROOM) + 1;
         if memory.len() < rows * room {
             memory.resize(rows * room, (A::ZERO, 0));
         }
@@ -79,20 +80,25 @@ impl<'a, A: Real> Candidates<'a, A> {
             8 => self.raise::<S, 8>(isa, panel, maxima),
             _ => self.raise::<S, MOST_SORTED>(isa, panel, maxima),
         }
-        let mut bound = isa.load(&self.bounds[panel * lanes..]);
         for (i, pool) in pools.iter().enumerate() {
+            let bound = isa.load(&self.bounds[panel * lanes..]);
             if isa.greater(isa.load(&maxima[i * lanes..]), bound) == 0 {
                 continue;
             }
-            for key in pool.within(&keys).unwrap_or(0..0) {
-                let line = &scores[key * lanes..][..lanes];
-                let mut bits = isa.greater(isa.load(line), bound);
+            let keys = pool.within(&keys).unwrap_or(0..0);
+            // As many keys at a time as their bits fill a word: no branch for each of them.
+            for first in keys.clone().step_by(64 / lanes) {
+                let count = if keys.end - first < 64 / lanes { keys.end - first } else { 64 / lanes };
+                let scores = &scores[first * lanes..][..count * lanes];
+                let mut bits = 0u64;
+                for key in 0..count {
+                    let own = isa.greater(isa.load(&scores[key * lanes..]), bound);
+                    bits |= u64::from(own) << (key * lanes);
+                }
                 while bits != 0 {
-                    let lane = bits.trailing_zeros() as usize;
+                    let at = bits.trailing_zeros() as usize;
                     bits &= bits - 1;
-                    if self.add(panel * lanes + lane, line[lane], first_key + key) {
-                        bound = isa.load(&self.bounds[panel * lanes..]);
-                    }
+                    self.add(panel * lanes + at % lanes, scores[at], first_key + first + at / lanes);
                 }
             }
         }
@@ -107,8 +113,13 @@ impl<'a, A: Real> Candidates<'a, A> {
         for i in 0..K {
             largest[i] = isa.load(&memory[i * lanes..]);
         }
-        for max in maxima.chunks_exact(lanes) {
+        // Of two pools together once there are as many as are looked for: half the work for nearly the same bound.
+        let together = if memory[(self.k - 1) * lanes] > A::NEG_INFINITY { 2 } else { 1 };
+        for max in maxima.chunks(together * lanes) {
             let mut x = isa.load(max);
+            if max.len() > lanes {
+                x = isa.max(x, isa.load(&max[lanes..]));
+            }
             for i in 0..K {
                 let old = largest[i];
                 // A NaN, which only lost rows have, is passed on and forgotten.
@@ -128,17 +139,15 @@ impl<'a, A: Real> Candidates<'a, A> {
         isa.store(isa.max(less, isa.load(bounds)), bounds);
     }
 
-    /// Puts a score into the list of `row`; whether that has raised its bound.
+    /// Puts a score into the list of `row`.
     #[inline(always)]
-    fn add(&mut self, row: usize, score: A, key: usize) -> bool {
+    fn add(&mut self, row: usize, score: A, key: usize) {
         let count = self.counts[row];
         self.lists[row * self.room + count] = (score, key);
         self.counts[row] = count + 1;
-        let full = count + 1 == self.room;
-        if full {
+        if count + 1 == self.room {
             self.cut(row);
         }
-        full
     }
 
     /// Leaves the `k` largest in a full list.
@@ -186,15 +195,14 @@ impl<'a, A: Real> Candidates<'a, A> {
             }
             isa.store(exp2(isa, isa.sub(isa.load(&line), base)), &mut line);
             for lane in 0..count {
-                let (weight, at) = (line[lane].to_f64(), (row + lane) * k + i);
-                let inverse = inverse[lane].to_f64();
-                top.weights[at] = weight * inverse;
+                let (weight, inverse) = (line[lane].to_f64(), inverse[lane].to_f64());
                 let seen = weight > 0.0 && !inverse.is_nan();
-                top.keys[at] = if seen { Some(self.lists[(row + lane) * self.room + i].1) } else { None };
+                let key = if seen { Some(self.lists[(row + lane) * self.room + i].1) } else { None };
+                top.peaks[(row + lane) * k + i] = Peak { weight: weight * inverse, key };
             }
         }
         for row in row..row + count {
-            in_order(&mut top.weights[row * k..][..k], &mut top.keys[row * k..][..k]);
+            in_order(&mut top.peaks[row * k..][..k]);
         }
     }
 }
@@ -216,15 +224,16 @@ fn sort<A: Real>(list: &mut [(A, usize)]) {
 
 /// Scores in order have weights in order but for their rounding: where two have changed places, or have become equal, weights and
 /// then keys decide.
-fn in_order(weights: &mut [f64], keys: &mut [Option<usize>]) {
-    for i in 1..weights.len() {
+fn in_order(peaks: &mut [Peak]) {
+    for i in 1..peaks.len() {
         let mut at = i;
-        while at > 0
-            && (weights[at - 1] < weights[at]
-                || (weights[at - 1] == weights[at] && keys[at].is_some() && keys[at] < keys[at - 1]))
-        {
-            weights.swap(at - 1, at);
-            keys.swap(at - 1, at);
+        while at > 0 {
+            let (one, next) = (peaks[at - 1], peaks[at]);
+            let earlier = next.key.is_some() && next.key < one.key;
+            if !(next.weight > one.weight || (next.weight == one.weight && earlier)) {
+                break;
+            }
+            peaks.swap(at - 1, at);
             at -= 1;
         }
     }
