@@ -74,6 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         map: Some(MapSize { rows: 128, cols: 128 }),
         ..lse
     };
+    let all = Request { top_k: 8, row_sum_error: true, ..few };
     for (name, request) in [
         ("statistics: log-sum-exp", lse),
         ("statistics: entropy", Request { entropy: true, ..lse }),
@@ -83,13 +84,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("statistics: row sums", Request { row_sum_error: true, ..lse }),
         ("statistics: map", Request { map: few.map, ..lse }),
         ("statistics: first five", few),
-        ("statistics: all", Request { top_k: 8, row_sum_error: true, ..few }),
+        ("statistics: all", all),
     ] {
         lines.push(Line { request, ..line(name) });
     }
     let causal = Options { causal: Some(Causal::Square), ..Options::default() };
     lines.push(Line { options: causal, ..line("causal") });
-    lines.push(Line { options: causal, request: few, ..line("causal statistics: first five") });
+    for (name, request) in [("causal, lse", lse), ("causal, first five", few), ("causal, all", all)] {
+        lines.push(Line { options: causal, request, ..line(name) });
+    }
     for (name, groups) in [("heads 2", 2), ("heads 1", 1)] {
         lines.push(Line { groups, ..line(name) });
     }
@@ -98,7 +101,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     for line in lines.iter().filter(|line| line.name.contains(&word)) {
-        let [ours, base, middle] = beside(line, &plain, Duration::from_secs_f64(seconds))?;
+        // Statistics of causal attention beside causal attention.
+        let base = Line {
+            options: if line.request == plain.request { plain.options } else { line.options },
+            ..plain
+        };
+        let [ours, base, middle] = beside(line, &base, Duration::from_secs_f64(seconds))?;
         let [best, middle] = [ours / base, middle].map(|ratio| 100.0 * (ratio - 1.0));
         println!("{:32} {ours:8.2} ms, plain {base:8.2}: {best:+6.1} %, median {middle:+6.1} %", line.name);
     }

@@ -3,6 +3,7 @@
 use crate::{AttentionError, Sizes};
 use spanwise_kernels::View;
 use std::fmt;
+use std::ops::Range;
 
 /// Which diagonal causal masks and windows follow where queries and keys differ in number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +81,16 @@ pub(crate) struct Visibility<'a> {
 }
 
 impl Visibility<'_> {
+    /// The keys among the first `keys` that causal, window and lengths leave to query `i` of batch entry `b`.
+    pub(crate) fn range(&self, keys: usize, b: usize, i: usize) -> Range<usize> {
+        let keys = self.lengths.map_or(keys, |lengths| lengths.get(b).copied().unwrap_or(0)) as i64;
+        let place = i as i64 + self.offset;
+        let start = self.left.map_or(0, |left| place.saturating_sub(left).clamp(0, keys));
+        let end =
+            self.right.map_or(keys, |right| place.saturating_add(right).saturating_add(1).clamp(0, keys));
+        if start < end { start as usize..end as usize } else { 0..0 }
+    }
+
     /// Whether query `i` of head `h` in batch entry `b` sees key `j`.
     pub(crate) fn keeps(&self, b: usize, h: usize, i: usize, j: usize) -> bool {
         let place = i as i64 + self.offset;

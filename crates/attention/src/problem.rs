@@ -206,6 +206,12 @@ impl<'a, T: Element> Problem<'a, T> {
         &self.options
     }
 
+    /// The keys that causal, window and lengths leave to a query of a batch entry, whichever head; masks, blocks and biases may take
+    /// single keys out of them.
+    pub fn range(&self, batch: usize, query: usize) -> std::ops::Range<usize> {
+        self.visibility.range(self.sizes.m, batch, query)
+    }
+
     /// B, H, G, N, M, D and E.
     pub fn sizes(&self) -> Sizes {
         self.sizes

@@ -3,6 +3,7 @@
 use super::plan::Item;
 use super::statistics::MapSize;
 use crate::Sizes;
+use crate::share::take;
 use std::ops::Range;
 
 /// The sums of one item.
@@ -20,9 +21,15 @@ pub(super) struct PartialMap {
     /// The first row of cells, among those of all heads.
     first_row: usize,
     pub(super) cols: usize,
-    /// `(cell rows of the item, cols)`.
+    /// `(cell rows of the item, cols)`; empty where no other item touches them, and they are written where they belong.
     pub(super) sum: Vec<f64>,
     pub(super) max: Vec<f64>,
+}
+
+/// Cells that one item alone touches, where they belong: `(cell rows of the item, cols)`.
+pub(super) struct OwnCells<'o> {
+    pub(super) sum: &'o mut [f64],
+    pub(super) max: &'o mut [f64],
 }
 
 /// Where the rows of one block find their sums in a [`Partial`].
@@ -34,16 +41,16 @@ pub(super) struct Cells {
 }
 
 impl Partial {
-    pub(super) fn new(sizes: &Sizes, item: &Item, received: bool, map: Option<MapSize>) -> Self {
-        let (heads, rows) = (item.heads(sizes), item.rows());
+    /// Nothing yet. `alone` where the item has [`OwnCells`].
+    pub(super) fn new(sizes: &Sizes, item: &Item, received: bool, map: Option<MapSize>, alone: bool) -> Self {
+        let heads = item.heads(sizes);
         Partial {
             first_head: item.batch * sizes.h + heads.start,
             received: received.then(|| vec![0.0; heads.len() * sizes.m]),
             map: map.map(|size| {
-                let first_row = cell_row(sizes, item, size, rows.start);
-                let count = cell_row(sizes, item, size, rows.end - 1) + 1 - first_row;
-                let none = vec![0.0; count * size.cols];
-                PartialMap { size, first_row, cols: size.cols, sum: none.clone(), max: none }
+                let rows = cell_rows(sizes, item, size);
+                let none = vec![0.0; if alone { 0 } else { rows.len() * size.cols }];
+                PartialMap { size, first_row: rows.start, cols: size.cols, sum: none.clone(), max: none }
             }),
         }
     }
@@ -57,6 +64,38 @@ impl Partial {
             }),
         }
     }
+}
+
+/// The rows of cells, among those of all heads of all batch entries, that an item touches.
+fn cell_rows(sizes: &Sizes, item: &Item, size: MapSize) -> Range<usize> {
+    let rows = item.rows();
+    cell_row(sizes, item, size, rows.start)..cell_row(sizes, item, size, rows.end - 1) + 1
+}
+
+/// For each item its cells in `sum` and `max`, `(B, H, rows, cols)`, if no other item touches one of them.
+pub(super) fn own_cells<'o>(
+    sizes: &Sizes,
+    items: &[Item],
+    size: MapSize,
+    mut sum: &'o mut [f64],
+    mut max: &'o mut [f64],
+) -> Vec<Option<OwnCells<'o>>> {
+    let rows: Vec<Range<usize>> = items.iter().map(|item| cell_rows(sizes, item, size)).collect();
+    let mut next = 0;
+    let mut own = Vec::with_capacity(items.len());
+    for (at, Range { start, end }) in rows.iter().cloned().enumerate() {
+        let shared =
+            (at > 0 && rows[at - 1].end > start) || rows.get(at + 1).is_some_and(|rows| rows.start < end);
+        own.push((!shared).then(|| {
+            for rest in [&mut sum, &mut max] {
+                take(rest, (start - next) * size.cols);
+            }
+            next = end;
+            let count = (end - start) * size.cols;
+            OwnCells { sum: take(&mut sum, count), max: take(&mut max, count) }
+        }));
+    }
+    own
 }
 
 /// The row of cells, among those of all heads of all batch entries, that a row of the item's group belongs to.
@@ -76,15 +115,26 @@ pub(super) struct Summed {
     pub(super) max: Vec<f64>,
 }
 
-/// Adds up what the items have found, in their order.
-pub(super) fn merge(sizes: &Sizes, received: bool, map: Option<MapSize>, partials: Vec<Partial>) -> Summed {
-    let heads = sizes.b * sizes.h;
-    let cells = map.map_or(0, |size| heads * size.rows * size.cols);
-    let mut summed = Summed {
-        received: vec![0.0; if received { heads * sizes.m } else { 0 }],
-        mean: vec![0.0; cells],
-        max: vec![0.0; cells],
-    };
+impl Summed {
+    /// Zeros, as many as are asked for.
+    pub(super) fn new(sizes: &Sizes, received: bool, map: Option<MapSize>) -> Self {
+        let heads = sizes.b * sizes.h;
+        let cells = map.map_or(0, |size| heads * size.rows * size.cols);
+        Summed {
+            received: vec![0.0; if received { heads * sizes.m } else { 0 }],
+            mean: vec![0.0; cells],
+            max: vec![0.0; cells],
+        }
+    }
+}
+
+/// Adds up what the items have found, in their order; `summed` holds what was written where it belongs.
+pub(super) fn merge(
+    sizes: &Sizes,
+    map: Option<MapSize>,
+    mut summed: Summed,
+    partials: Vec<Partial>,
+) -> Summed {
     for partial in partials {
         if let Some(received) = partial.received {
             let to = &mut summed.received[partial.first_head * sizes.m..];

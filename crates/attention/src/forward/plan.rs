@@ -12,8 +12,8 @@ use std::ops::Range;
 const BLOCK_ROWS: usize = 64;
 /// From so many rows on a block is twice as large, and each tile of values is copied half as often.
 const LARGE_FROM: usize = 512;
-/// Where weights are kept for whole rows, a block has so few rows that they fit into this many bytes.
-const WHOLE_ROWS_BYTES: usize = 16 << 20;
+/// A block has so few rows that what is noted and kept about them fits into this many bytes.
+const NOTED_BYTES: usize = 16 << 20;
 /// Sums over rows (received mass, maps) are formed by at most so many items of a group.
 const ITEMS_PER_GROUP: usize = 16;
 
@@ -41,12 +41,10 @@ impl Item {
 
 /// What decides the cuts.
 pub(crate) struct Cut {
-    /// All weights of a row are needed at once.
-    pub(crate) whole_rows: bool,
+    /// Bytes that are noted and kept about each row.
+    pub(crate) row_bytes: usize,
     /// Sums over the rows of a head are formed.
     pub(crate) summed: bool,
-    /// Bytes of a score.
-    pub(crate) score_size: usize,
 }
 
 /// All work of a problem, in the order of its rows.
@@ -55,7 +53,7 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
         return Vec::new();
     }
     let rows = sizes.h / sizes.g * sizes.n;
-    let blocks = blocks(rows, sizes.m, cut);
+    let blocks = blocks(rows, cut);
     let per_item = if cut.summed {
         let items = (4 * ITEMS_PER_GROUP).div_ceil(sizes.b * sizes.g).clamp(1, ITEMS_PER_GROUP);
         blocks.len().div_ceil(items)
@@ -73,15 +71,10 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
 }
 
 /// `rows` cut into blocks of about equal size.
-fn blocks(rows: usize, keys: usize, cut: &Cut) -> Vec<Range<usize>> {
-    let most = if cut.whole_rows {
-        let fitting = WHOLE_ROWS_BYTES / (keys.max(1) * cut.score_size);
-        (fitting - fitting % 16).clamp(16, BLOCK_ROWS)
-    } else if rows >= LARGE_FROM {
-        2 * BLOCK_ROWS
-    } else {
-        BLOCK_ROWS
-    };
+fn blocks(rows: usize, cut: &Cut) -> Vec<Range<usize>> {
+    let usual = if rows >= LARGE_FROM { 2 * BLOCK_ROWS } else { BLOCK_ROWS };
+    let fitting = NOTED_BYTES / cut.row_bytes.max(1);
+    let most = (fitting - fitting % 16).clamp(16, usual);
     let size = rows.div_ceil(rows.div_ceil(most)).next_multiple_of(8).min(most);
     (0..rows).step_by(size).map(|first| first..(first + size).min(rows)).collect()
 }
@@ -126,12 +119,8 @@ impl<'a, T: Storage> Layout<'a, T> {
 
 /// The keys that causal, window and lengths leave to query `i` of batch entry `b`.
 pub(crate) fn span<T>(problem: &Problem<'_, T>, b: usize, i: usize) -> Span {
-    let seen = &problem.visibility;
-    let keys = seen.lengths.map_or(problem.sizes.m, |lengths| lengths[b]) as i64;
-    let place = i as i64 + seen.offset;
-    let start = seen.left.map_or(0, |left| (place - left).clamp(0, keys));
-    let end = seen.right.map_or(keys, |right| place.saturating_add(right).saturating_add(1).clamp(0, keys));
-    if start < end { Span { start: start as usize, end: end as usize } } else { Span { start: 0, end: 0 } }
+    let Range { start, end } = problem.visibility.range(problem.sizes.m, b, i);
+    Span { start, end }
 }
 
 fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Vec<Part<'a, T>> {

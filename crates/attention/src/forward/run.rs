@@ -5,7 +5,7 @@
 //! order of the items, so that the result does not depend on who computed what.
 
 use super::decode;
-use super::merge::{Partial, merge};
+use super::merge::{OwnCells, Partial, Summed, merge, own_cells};
 use super::plan::{Cut, Item, Layout, items, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
@@ -27,8 +27,8 @@ struct Task<'o, T> {
     lse: &'o mut [f64],
     entropy: &'o mut [f64],
     row_sum_error: &'o mut [f64],
-    top_weights: &'o mut [f64],
-    top_keys: &'o mut [Option<usize>],
+    peaks: &'o mut [Peak],
+    cells: Option<OwnCells<'o>>,
 }
 
 /// What all tasks share.
@@ -57,17 +57,13 @@ pub(super) fn run<T: Storage>(
         .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
     let k = request.top_k.max(usize::from(request.largest)).min(m);
     let job = Job { isa, problem, request: *request, k, map, told };
-    let cut = Cut {
-        whole_rows: request.needs_weights(),
-        summed: request.received || map.is_some(),
-        score_size: size_of::<T::Real>(),
-    };
+    let cut = Cut { row_bytes: job.row_bytes(), summed: request.received || map.is_some() };
     let rows = b * h * n;
     let sized = |wanted: bool| if wanted { rows } else { 0 };
     let mut lse = vec![f64::NEG_INFINITY; rows];
     let mut entropy = vec![0.0; sized(request.entropy)];
     let mut row_sum_error = vec![0.0; sized(request.row_sum_error)];
-    let (mut top_weights, mut top_keys) = (vec![0.0; rows * k], vec![None; rows * k]);
+    let mut peaks = vec![Peak { weight: 0.0, key: None }; rows * k];
 
     let shared = rows.saturating_mul(m + ROW_COST).saturating_mul(d + e + ROW_COST) >= WORTH_SHARING;
     if decode::suits(&problem.sizes) && !request.needs_weights() {
@@ -76,20 +72,26 @@ pub(super) fn run<T: Storage>(
         let empty_rows = lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count();
         return Statistics { empty_rows, lse: request.lse.then_some(lse), ..Statistics::default() };
     }
-    let mut tasks = Vec::new();
+    let mut summed = Summed::new(&problem.sizes, request.received, map);
+    let items = items(&problem.sizes, &cut);
+    let cells = match map {
+        Some(size) => own_cells(&problem.sizes, &items, size, &mut summed.mean, &mut summed.max),
+        None => items.iter().map(|_| None).collect(),
+    };
+    let mut tasks = Vec::with_capacity(items.len());
     {
         let (mut out, mut lse) = (&mut *out, &mut lse[..]);
         let (mut entropy, mut row_sum_error) = (&mut entropy[..], &mut row_sum_error[..]);
-        let (mut top_weights, mut top_keys) = (&mut top_weights[..], &mut top_keys[..]);
-        for item in items(&problem.sizes, &cut) {
+        let mut peaks = &mut peaks[..];
+        for (item, cells) in items.into_iter().zip(cells) {
             let rows = item.rows().len();
             tasks.push(Task {
                 out: take(&mut out, rows * e),
                 lse: take(&mut lse, rows),
                 entropy: take(&mut entropy, if request.entropy { rows } else { 0 }),
                 row_sum_error: take(&mut row_sum_error, if request.row_sum_error { rows } else { 0 }),
-                top_weights: take(&mut top_weights, rows * k),
-                top_keys: take(&mut top_keys, rows * k),
+                peaks: take(&mut peaks, rows * k),
+                cells,
                 item,
             });
         }
@@ -102,18 +104,12 @@ pub(super) fn run<T: Storage>(
     };
     let partials = share(tasks, sharing, Scratch::lent, |task, scratch| job.run(task, scratch));
 
-    let summed = merge(&problem.sizes, request.received, map, partials);
-    let peaks = |k: usize| -> Vec<Peak> {
-        let all = top_weights.iter().zip(&top_keys).map(|(&weight, &key)| Peak { weight, key });
-        all.enumerate().filter(|(at, _)| at % job.k < k).map(|(_, peak)| peak).collect()
-    };
+    let summed = merge(&problem.sizes, map, summed, partials);
+    let first_peaks = || if k == 0 { no_peaks(rows) } else { peaks.iter().step_by(k).copied().collect() };
     Statistics {
         empty_rows: lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count(),
-        largest: request.largest.then(|| if job.k == 0 { no_peaks(rows) } else { peaks(1) }),
-        top: (request.top_k > 0).then(|| {
-            let k = request.top_k.min(m);
-            Top { k, peaks: if k == 0 { Vec::new() } else { peaks(k) } }
-        }),
+        largest: request.largest.then(first_peaks),
+        top: (request.top_k > 0).then_some(Top { k, peaks }),
         entropy: request.entropy.then_some(entropy),
         row_sum_error: request.row_sum_error.then_some(row_sum_error),
         received: request.received.then_some(summed.received),
@@ -128,6 +124,16 @@ fn no_peaks(rows: usize) -> Vec<Peak> {
 }
 
 impl<T: Storage> Job<'_, '_, T> {
+    /// About how many bytes the kernel notes and keeps for each row of a block: the weights for what keys receive, a sum and a maximum
+    /// for each pool of keys, and the candidates for the largest.
+    fn row_bytes(&self) -> usize {
+        let m = self.problem.sizes.m;
+        let weights = if self.request.received { m } else { 0 };
+        let pools =
+            if self.k > 0 || self.map.is_some() { m / 16 + self.map.map_or(0, |map| map.cols) } else { 0 };
+        (weights + 2 * pools) * size_of::<T::Real>() + m.min(2 * self.k) * size_of::<(T::Real, usize)>()
+    }
+
     /// About how much work an item is.
     fn weight(&self, item: &Item) -> usize {
         let seen = &self.problem.visibility;
@@ -140,8 +146,9 @@ impl<T: Storage> Job<'_, '_, T> {
     /// All blocks of one item.
     fn run(&self, task: Task<'_, T>, scratch: &mut Scratch<T::Real>) -> Partial {
         let Sizes { e, .. } = self.problem.sizes;
-        let Task { item, out, lse, entropy, row_sum_error, top_weights, top_keys } = task;
-        let mut partial = Partial::new(&self.problem.sizes, &item, self.request.received, self.map);
+        let Task { item, out, lse, entropy, row_sum_error, peaks, cells: mut own_cells } = task;
+        let alone = own_cells.is_some();
+        let mut partial = Partial::new(&self.problem.sizes, &item, self.request.received, self.map, alone);
         let first = item.rows().start;
         for rows in &item.blocks {
             if self.problem.is_stopped() {
@@ -155,15 +162,15 @@ impl<T: Storage> Job<'_, '_, T> {
                 row_sum_error: self.request.row_sum_error.then(|| &mut row_sum_error[own.clone()]),
                 top: (self.k > 0).then(|| TopWeights {
                     k: self.k,
-                    weights: &mut top_weights[own.start * self.k..own.end * self.k],
-                    keys: &mut top_keys[own.start * self.k..own.end * self.k],
+                    peaks: &mut peaks[own.start * self.k..own.end * self.k],
                 }),
                 received: partial.received.as_mut().map(|received| &mut received[cells.received..]),
-                map: partial.map.as_mut().map(|map| MapSums {
-                    cell_rows: &cells.rows,
-                    cols: map.cols,
-                    sum: &mut map.sum,
-                    max: &mut map.max,
+                map: partial.map.as_mut().map(|map| {
+                    let (sum, max) = match &mut own_cells {
+                        Some(own) => (&mut *own.sum, &mut *own.max),
+                        None => (&mut map.sum[..], &mut map.max[..]),
+                    };
+                    MapSums { cell_rows: &cells.rows, cols: map.cols, sum, max }
                 }),
             });
             let block = layout.block(self.problem, &item);

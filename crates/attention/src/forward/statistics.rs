@@ -1,5 +1,7 @@
 //! What can be asked about the weights, and the answers.
 
+pub use spanwise_kernels::attention::Peak;
+
 /// Which statistics to take. The default asks for none.
 #[allow(clippy::struct_excessive_bools, reason = "a list of independent wishes")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,15 +62,6 @@ pub struct Statistics {
     pub row_sum_error: Option<Vec<f64>>,
     /// The map.
     pub map: Option<Map>,
-}
-
-/// A weight and its key.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Peak {
-    /// The weight.
-    pub weight: f64,
-    /// The first key that has it; `None` in a row without keys and in one lost to a NaN.
-    pub key: Option<usize>,
 }
 
 /// The `k` largest weights of each row, largest first.

@@ -3,19 +3,20 @@
 use super::TILE_KEYS;
 use super::dropout;
 use super::exp::exp2;
+use super::notes::{Asked, Notes, Seen, Step};
 use super::part::{Block, Span, Tile};
-use super::pools::{Pools, pools};
+use super::pools::Pools;
 use super::product::Panels;
 use super::products::{Products, Scoring, Weighing};
 use super::scratch::{Room, Scratch};
-use super::statistics::{Panel, Received, Wanted};
+use super::statistics::{Settled, Wanted};
 use super::storage::Storage;
-use super::sweep::exponentials;
+use super::sweep::{Sums, exponentials};
+use super::top::Candidates;
 use super::wide::Wide;
 use crate::Element;
 use crate::simd::{Float, FloatKernel, Real};
 use std::f64::consts::{LN_2, LOG2_E};
-use std::ops::Range;
 
 /// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
 pub(super) const SLOT_KEYS: usize = TILE_KEYS + 8;
@@ -30,7 +31,7 @@ pub struct Forward<'a, 'b, T: Storage> {
     pub out: &'a mut [T],
     /// `(rows,)`: the logarithm of each row's denominator.
     pub lse: &'a mut [f64],
-    /// Statistics of the weights, where asked for. All scores of the block are then kept.
+    /// Statistics of the weights, where asked for.
     pub wanted: Option<Wanted<'a>>,
 }
 
@@ -59,14 +60,25 @@ struct Work<'a, 'b, T: Storage, P> {
     /// `(panels·LANES, width)`.
     out: &'a mut [T::Real],
     /// Each `(panels·LANES,)`: the maximum so far and in the end the inverse of the denominator, the
-    /// maximum with the scores that are not weights yet, the sum so far, `Σ a·log₂ a`, and what `out` is multiplied by.
+    /// maximum with the scores that are not weights yet, the sum so far, and what `out` is multiplied by.
     max: &'a mut [T::Real],
     next: &'a mut [T::Real],
     sum: &'a mut [T::Real],
-    moment: &'a mut [T::Real],
     alpha: &'a mut [T::Real],
     /// `(rows,)`: the share of each denominator that the sink takes.
     shares: Vec<f64>,
+    /// For statistics.
+    notes: Option<Notes<'a, T::Real>>,
+}
+
+/// One tile.
+#[derive(Clone, Copy)]
+struct At {
+    tile: Tile,
+    /// Which one of the block.
+    number: usize,
+    /// Where its scores lie.
+    slot: usize,
 }
 
 impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
@@ -99,21 +111,30 @@ impl<T: Storage> Attend<'_, '_, T> {
         let (rows, value_width) = (block.spans.len(), block.values.width());
         let (panels, width) = (rows.div_ceil(S::LANES), value_width.next_multiple_of(S::LANES));
         let padded = panels * S::LANES;
-        let slots = if wanted.is_some() { block.tiles.len().max(1) } else { 1 };
+        let asked = wanted.as_ref().map(Asked::of);
+        let keeps_weights = asked.is_some_and(|asked| asked.weights);
+        let slots = if keeps_weights { block.tiles.len().max(1) } else { 1 };
         let stride = slots * SLOT_KEYS * S::LANES;
         let drops = block.parts.iter().any(|part| part.dropping.is_some());
 
         let out_rows = room.out.reserve(padded * width);
         out_rows.fill(T::Real::ZERO);
-        let (max, rest) = room.rows.reserve(padded * 5).split_at_mut(padded);
+        let (max, rest) = room.rows.reserve(padded * 4).split_at_mut(padded);
         let (next, rest) = rest.split_at_mut(padded);
-        let (sum, rest) = rest.split_at_mut(padded);
-        let (moment, alpha) = rest.split_at_mut(padded);
+        let (sum, alpha) = rest.split_at_mut(padded);
         max.fill(T::Real::NEG_INFINITY);
         next.fill(T::Real::NEG_INFINITY);
         sum.fill(T::Real::ZERO);
-        moment.fill(T::Real::ZERO);
 
+        let cells = wanted.as_ref().and_then(|wanted| wanted.cells(block.keys.rows()));
+        let pools = asked.map(|asked| Pools::new(block.tiles, cells, asked.maxima));
+        let notes = asked.zip(pools.as_ref()).map(|(asked, pools)| {
+            let numbers = asked.numbers(padded, pools.all.len(), block.tiles.len());
+            let lists = &mut room.candidates;
+            let candidates =
+                (asked.k > 0).then(|| Candidates::new(asked.k, padded, block.keys.rows(), lists));
+            Notes::new(asked, pools, padded, room.notes.reserve(numbers), candidates)
+        });
         let mut work = Work {
             reach: (0..panels).map(|panel| reach(&block, panel * S::LANES, S::LANES)).collect(),
             width,
@@ -126,35 +147,22 @@ impl<T: Storage> Attend<'_, '_, T> {
             max,
             next,
             sum,
-            moment,
             alpha,
             shares: vec![0.0; rows],
+            notes,
             block,
         };
-        let runs = wanted.as_ref().map(|wanted| pools(block.tiles, wanted.cells(block.keys.rows())));
-        let pooled = room.pools.reserve(2 * S::LANES * runs.as_ref().map_or(0, Vec::len));
-        let (sums, maxima) = pooled.split_at_mut(pooled.len() / 2);
-        let mut pools = runs.as_ref().map(|runs| Pools { runs, sums, maxima });
-        for segment in block.tiles.chunks(slots) {
-            for (slot, tile) in segment.iter().enumerate() {
-                work.score(isa, slot, *tile);
-            }
+        for (at, tile) in block.tiles.iter().enumerate() {
+            let at = At { tile: *tile, number: at, slot: if slots > 1 { at } else { 0 } };
+            work.score(isa, at);
             for panel in 0..panels {
-                work.softmax(isa, panel, segment, pools.as_mut());
-                if let (Some(wanted), Some(pools)) = (&mut wanted, &pools) {
-                    work.statistics(isa, panel, lse, wanted, pools);
-                }
+                work.softmax(isa, panel, at);
             }
-            let mut received = wanted.as_mut().and_then(|wanted| Received::new(&block, work.max, wanted));
-            for (slot, tile) in segment.iter().enumerate() {
-                if let Some(received) = &mut received {
-                    received.add(isa, *tile, &work.scores[slot * SLOT_KEYS * S::LANES..], stride);
-                }
-                work.weigh(isa, slot, *tile);
-            }
+            work.weigh(isa, at);
         }
-        if wanted.is_none() || block.tiles.is_empty() {
-            work.divide(0..padded, lse);
+        work.divide(lse);
+        if let Some(wanted) = &mut wanted {
+            work.statistics(isa, wanted);
         }
         work.finish(out);
     }
@@ -170,83 +178,66 @@ pub(super) fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reac
 }
 
 impl<T: Storage, P> Work<'_, '_, T, P> {
-    /// The scores of one tile, into `slot`, and the maximum with them.
+    /// The scores of one tile, and the maximum with them.
     #[inline(always)]
-    fn score<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile)
+    fn score<S: Float<T::Real>>(&mut self, isa: S, at: At)
     where
         P: Products<T, S>,
     {
-        let offset = slot * SLOT_KEYS * S::LANES;
+        let offset = at.slot * SLOT_KEYS * S::LANES;
         let of = Scoring {
             block: &self.block,
             reach: &self.reach,
-            tile,
+            tile: at.tile,
             lines: self.lines,
             max: self.next,
             to: Panels { data: &mut self.scores[offset..], stride: self.stride },
+            slot: at.number,
+            notes: self.notes.as_mut(),
         };
         self.products.score(isa, of);
     }
 
-    /// Scores of one panel to weights, with the maximum and the sum brought up to date.
+    /// Scores of one panel and tile to weights, with the maximum and the sum brought up to date.
     #[inline(always)]
-    fn softmax<S: Float<T::Real>>(
-        &mut self,
-        isa: S,
-        panel: usize,
-        tiles: &[Tile],
-        pools: Option<&mut Pools<'_, T::Real>>,
-    ) {
+    fn softmax<S: Float<T::Real>>(&mut self, isa: S, panel: usize, at: At) {
         let lanes = S::LANES;
         let rows = panel * lanes..(panel + 1) * lanes;
-        let reach = self.reach[panel].some;
-        let slot = |slot: usize, keys: Range<usize>| {
-            let first = panel * self.stride + slot * SLOT_KEYS * lanes;
-            first + keys.start * lanes..first + keys.end * lanes
-        };
+        let seen = Seen::new(at.number, at.tile, self.reach[panel].some);
+        let first = panel * self.stride + at.slot * SLOT_KEYS * lanes;
+        let scores = &mut self.scores[first..][..(at.tile.end - at.tile.start) * lanes];
         let old = isa.load(&self.max[rows.clone()]);
         let max = isa.load(&self.next[rows.clone()]);
         // Where nothing has been seen yet the maximum is −∞, and −∞ − −∞ would be NaN.
         let nothing = isa.splat(T::Real::NEG_INFINITY);
         let base = isa.where_greater(max, nothing, max, isa.splat(T::Real::ZERO));
         let alpha = exp2(isa, isa.sub(old, base));
-        let mut sum = isa.mul(isa.load(&self.sum[rows.clone()]), alpha);
-        let mut moment = isa.splat(T::Real::ZERO);
-        if let Some(pools) = pools {
-            for (i, tile) in tiles.iter().enumerate() {
+        let before = isa.load(&self.sum[rows.clone()]);
+        let sum = if let Some(notes) = &mut self.notes {
+            if notes.keeps_weights {
                 // Sweeps over whole tiles find zeros where the panel sees nothing.
-                let (all, seen) = (slot(i, 0..tile.end - tile.start), slot(i, reach.within(tile)));
-                self.scores[all.start..seen.start.clamp(all.start, all.end)].fill(T::Real::ZERO);
-                self.scores[seen.end.clamp(all.start, all.end)..all.end].fill(T::Real::ZERO);
+                scores[..seen.keys.start * lanes].fill(T::Real::ZERO);
+                scores[seen.keys.end * lanes..].fill(T::Real::ZERO);
             }
-            let scores = &mut self.scores[panel * self.stride..][..self.stride];
-            let seen = |slot: usize| reach.within(&tiles[slot]);
-            let found = pools.exponentials(isa, base, scores, SLOT_KEYS * lanes, seen);
-            sum = isa.add(sum, found.sum);
-            moment = found.moment;
+            let step = Step { old, max, base, alpha, sum: before };
+            notes.exponentials(isa, panel, &seen, &step, scores)
         } else {
-            for (i, tile) in tiles.iter().enumerate() {
-                let seen = slot(i, reach.within(tile));
-                sum = isa.add(sum, exponentials::<_, S, 4, false>(isa, base, &mut self.scores[seen]).sum);
-            }
-        }
+            let scores = &mut scores[seen.keys.start * lanes..seen.keys.end * lanes];
+            let [a, b, c, d] = exponentials::<_, S, 4, false, false>(isa, base, scores, [Sums::none(isa); 4]);
+            isa.add(isa.add(a.sum, b.sum), isa.add(c.sum, d.sum))
+        };
         isa.store(max, &mut self.max[rows.clone()]);
-        isa.store(sum, &mut self.sum[rows.clone()]);
-        isa.store(moment, &mut self.moment[rows.clone()]);
+        isa.store(isa.mul_add(before, alpha, sum), &mut self.sum[rows.clone()]);
         isa.store(alpha, &mut self.alpha[rows]);
     }
 
     /// `out = out·alpha + a·V` for one tile.
     #[inline(always)]
-    fn weigh<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile)
+    fn weigh<S: Float<T::Real>>(&mut self, isa: S, At { tile, slot, .. }: At)
     where
         P: Products<T, S>,
     {
         let lanes = S::LANES;
-        if slot > 0 {
-            // The maximum of the segment is known since its first tile.
-            self.alpha.fill(T::Real::ONE);
-        }
         self.drop_out(isa, slot, tile);
         let (weights, stride) = if self.dropped.is_empty() {
             (&self.scores[slot * SLOT_KEYS * lanes..], self.stride)
@@ -315,40 +306,35 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         }
     }
 
-    /// What weights of `rows` are multiplied by, in place of their maxima; and the logarithms of their denominators.
-    fn divide(&mut self, rows: Range<usize>, lse: &mut [f64]) {
-        for row in rows {
+    /// What weights are multiplied by, in place of the maxima, 0 behind the last row; and the logarithms of the denominators.
+    fn divide(&mut self, lse: &mut [f64]) {
+        for row in 0..self.shares.len() {
             let (max, sum) = (self.max[row].to_f64(), self.sum[row].to_f64());
             let denominator = Denominator::new(max, sum, self.block.query(row).0.sink);
             self.max[row] = T::Real::from_f64(denominator.inverse);
-            if let Some(lse) = lse.get_mut(row) {
-                *lse = denominator.lse;
-                self.shares[row] = denominator.sink_share;
-            }
+            lse[row] = denominator.lse;
+            self.shares[row] = denominator.sink_share;
         }
+        self.max[self.shares.len()..].fill(T::Real::ZERO);
     }
 
-    /// All that is wanted of one panel's weights, which are divided first; but what keys receive.
+    /// All that is wanted of the weights.
     #[inline(always)]
-    fn statistics<S: Float<T::Real>>(
-        &mut self,
-        isa: S,
-        panel: usize,
-        lse: &mut [f64],
-        wanted: &mut Wanted<'_>,
-        pools: &Pools<'_, T::Real>,
-    ) {
-        let rows = panel * S::LANES..(panel + 1) * S::LANES;
-        self.divide(rows.clone(), lse);
-        Panel {
+    fn statistics<S: Float<T::Real>>(&mut self, isa: S, wanted: &mut Wanted<'_>) {
+        let Some(notes) = &mut self.notes else { return };
+        for last in self.next.iter_mut() {
+            // Nothing but −∞ and NaN is not larger.
+            *last = if *last > T::Real::NEG_INFINITY { *last } else { T::Real::ZERO };
+        }
+        Settled {
             block: &self.block,
-            row: rows.start,
-            scores: &mut self.scores[panel * self.stride..][..self.stride],
+            notes,
+            weights: self.scores,
+            stride: self.stride,
             slot: SLOT_KEYS * S::LANES,
-            pools,
-            inverse: &self.max[rows.clone()],
-            sum: &self.sum[rows.clone()],
-            moment: &self.moment[rows],
+            inverse: self.max,
+            last: self.next,
+            sum: self.sum,
             sink_share: &self.shares,
         }
         .take(isa, wanted);

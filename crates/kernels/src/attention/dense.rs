@@ -158,14 +158,10 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
     /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes.
     #[inline(always)]
     fn add<S: Float<A, Vector = V>>(&self, isa: S, k: usize, scores: &mut [A], keys: usize) {
-        let factor = isa.splat(A::from_f64(LOG2_E));
-        let (hidden, lowest) = (isa.splat(A::NEG_INFINITY), isa.splat(A::LOWEST));
         let square = self.vectors(isa, k, keys);
         for key in 0..keys {
-            let (x, s) = (square.as_ref()[key], &mut scores[key * S::LANES..][..S::LANES]);
-            // A finite bias stays finite: only −∞ hides.
-            let sum = isa.add(isa.load(s), isa.max(lowest, isa.mul(x, factor)));
-            isa.store(isa.where_greater(lowest, x, hidden, sum), s);
+            let s = &mut scores[key * S::LANES..][..S::LANES];
+            isa.store(biased(isa, isa.load(s), square.as_ref()[key]), s);
         }
     }
 
@@ -198,6 +194,43 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
                 }
                 isa.transpose(square)
             }
+        }
+    }
+}
+
+/// A score with its bias, in units of log₂. A finite bias stays finite: only −∞ hides, whatever the score is.
+#[inline(always)]
+fn biased<A: Real, S: Float<A>>(isa: S, score: S::Vector, bias: S::Vector) -> S::Vector {
+    let (hidden, lowest) = (isa.splat(A::NEG_INFINITY), isa.splat(A::LOWEST));
+    let scaled = isa.mul(bias, isa.splat(A::from_f64(LOG2_E)));
+    isa.where_greater(lowest, bias, hidden, isa.add(score, isa.max(lowest, scaled)))
+}
+
+/// Bias, mask and pattern of one row: its scores with the keys from `first` on, at most [`TILE_KEYS`], one after another.
+#[inline(always)]
+pub(super) fn adjust_row<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    block: &Block<'_, T>,
+    row: usize,
+    first: usize,
+    scores: &mut [T::Real],
+) {
+    let (part, query) = block.query(row);
+    if let Some(bias) = &part.bias {
+        let mut line = [T::Real::ZERO; TILE_KEYS];
+        let line = &mut line[..scores.len()];
+        widen_row(bias, query, first, line);
+        for (s, x) in scores.chunks_mut(S::LANES).zip(line.chunks(S::LANES)) {
+            isa.store_first(biased(isa, isa.load_first(s), isa.load_first(x)), s);
+        }
+    }
+    if part.mask.is_some() || part.pattern.is_some() {
+        let mut line = [true; TILE_KEYS];
+        let keep = kept(part, query, first, &mut line[..scores.len()]);
+        for k in 0..scores.len() {
+            let score = scores[k];
+            // Both sides are there and one is taken, which the compiler can do in vectors.
+            scores[k] = if keep[k] { score } else { T::Real::NEG_INFINITY };
         }
     }
 }

@@ -202,7 +202,7 @@ fn pack_queries<S: PairDots>(isa: S, block: &Block<'_, bf16>, lines: &mut [bf16]
 
 impl<S: PairDots> Products<bf16, S> for Dots<'_> {
     #[inline(always)]
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, bf16>) {
+    fn score(&mut self, isa: S, of: Scoring<'_, '_, '_, bf16>) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
         let keys = Rows::stored(table, range, table.width().next_multiple_of(2), self.rows);
         of.run::<S, Pairs>(isa, self.queries, keys, self.factor);

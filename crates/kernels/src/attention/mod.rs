@@ -14,9 +14,9 @@
 //! register tiles and the same loops around them (products.rs).
 //!
 //! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, or into the sums of pairs, so that the exponential is a
-//! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are asked for, the tiles of a block stay in
-//! memory together (`whole_rows`), the maximum is known before the first exponential, and what follows of a panel's weights is
-//! taken while they lie in cache (pools.rs, statistics.rs, top.rs).
+//! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are
+//! asked for, what they need is noted tile by tile, while scores and weights lie in cache (notes.rs, pools.rs, top.rs), and put
+//! together when the last maximum is known (statistics.rs).
 //!
 //! A row that sees nothing has `l = 0`: its output is zeros and its log-sum-exp −∞. A hidden key has the score −∞ and weighs
 //! exactly 0; where a tile hides keys *and* its values hold something that is not finite, `0·∞` must not happen, and that
@@ -38,6 +38,7 @@ mod dropout;
 mod exp;
 mod few;
 mod multiply;
+mod notes;
 mod pair;
 mod part;
 mod pools;
@@ -63,7 +64,7 @@ pub use few::{FEW_KEYS, FewKeys};
 pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
 pub use rowwise::{Rowwise, Run};
 pub use scratch::{Kept, Lent, Scratch};
-pub use statistics::{MapSums, TopWeights, Wanted};
+pub use statistics::{MapSums, Peak, TopWeights, Wanted};
 pub use storage::Storage;
 pub use table::{Paged, Table};
 

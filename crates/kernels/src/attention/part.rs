@@ -1,9 +1,8 @@
 //! What a block of query rows is made of.
 
 use super::dropout::Dropping;
-use super::storage::{Storage, widen_row};
+use super::storage::Storage;
 use super::table::Table;
-use crate::Element;
 use crate::View;
 use crate::simd::Real;
 use std::ops::Range;
@@ -153,31 +152,6 @@ impl<'a, T: Storage> Block<'a, T> {
         (part, part.first + row - part.row)
     }
 
-    /// What scores of `tile.start + keys` are added to in `row`, in units of log₂; −∞ hides.
-    #[inline(always)]
-    pub(super) fn additive(&self, row: usize, first: usize, to: &mut [T::Real]) {
-        let (part, query) = self.query(row);
-        match &part.bias {
-            Some(bias) => {
-                widen_row(bias, query, first, to);
-                // A finite bias stays finite: only −∞ hides.
-                let log2_e = T::Real::from_f64(std::f64::consts::LOG2_E);
-                let lowest = T::Real::LOWEST;
-                for x in to.iter_mut() {
-                    let scaled = *x * log2_e;
-                    *x = if *x >= lowest && scaled < lowest { lowest } else { scaled };
-                }
-            }
-            None => to.fill(T::Real::ZERO),
-        }
-        if let Some(mask) = &part.mask {
-            hide_where_false(mask, query, first, to);
-        }
-        if let Some(pattern) = &part.pattern {
-            pattern.hide(query, first..first + to.len(), |run| to[run].fill(T::Real::NEG_INFINITY));
-        }
-    }
-
     /// Whether `row` does not see `key`.
     pub(super) fn hides(&self, row: usize, key: usize) -> bool {
         let (part, query) = self.query(row);
@@ -189,29 +163,5 @@ impl<'a, T: Storage> Block<'a, T> {
             || part.bias.is_some_and(|bias| {
                 bias.get(&[query, key]).is_none_or(|x| x.widen_one() == T::Real::NEG_INFINITY)
             })
-    }
-}
-
-#[inline(always)]
-fn hide_where_false<A: Real>(mask: &View<'_, bool>, row: usize, first: usize, to: &mut [A]) {
-    let (data, start) = mask.memory();
-    let (row_stride, stride) = (mask.strides()[0], mask.strides()[1]);
-    let start = start as isize + row as isize * row_stride + first as isize * stride;
-    if to.is_empty() {
-        return;
-    }
-    if stride == 1 {
-        // Both sides are computed and one is taken, which the compiler can do in vectors.
-        let keep = &data[start as usize..][..to.len()];
-        for c in 0..to.len() {
-            let old = to[c];
-            to[c] = if keep[c] { old } else { A::NEG_INFINITY };
-        }
-    } else {
-        for (c, x) in to.iter_mut().enumerate() {
-            if !data[(start + c as isize * stride) as usize] {
-                *x = A::NEG_INFINITY;
-            }
-        }
     }
 }

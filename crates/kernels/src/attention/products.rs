@@ -7,6 +7,7 @@ use super::TILE_KEYS;
 use super::adjust::Adjust;
 use super::block::{Reach, reach};
 use super::multiply::Multiply;
+use super::notes::{Notes, Seen};
 use super::part::{Block, Span, Tile};
 use super::product::{Panels, Scores, Steps, Values, rows_at_once};
 use super::rows::Rows;
@@ -17,14 +18,14 @@ use crate::simd::Float;
 /// The products of one block of queries, with what they are packed in.
 pub(super) trait Products<T: Storage, S: Float<T::Real>> {
     /// The scores of one tile, in units of log₂, with soft cap, bias and masks.
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, T>);
+    fn score(&mut self, isa: S, of: Scoring<'_, '_, '_, T>);
     /// `out = out·alpha + a·V` for one tile; `false`, and nothing done, where that could multiply the weight 0 of a hidden key
     /// with something that is not finite.
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool;
 }
 
 /// Who is multiplied with which keys.
-pub(super) struct Scoring<'a, 'b, T: Storage> {
+pub(super) struct Scoring<'a, 'b, 'n, T: Storage> {
     pub(super) block: &'a Block<'b, T>,
     /// What the rows of each panel see.
     pub(super) reach: &'a [Reach],
@@ -34,9 +35,12 @@ pub(super) struct Scoring<'a, 'b, T: Storage> {
     /// The largest score of each row so far.
     pub(super) max: &'a mut [T::Real],
     pub(super) to: Panels<'a, T::Real>,
+    /// Which tile of the block it is, and what is noted about it.
+    pub(super) slot: usize,
+    pub(super) notes: Option<&'a mut Notes<'n, T::Real>>,
 }
 
-impl<T: Storage> Scoring<'_, '_, T> {
+impl<T: Storage> Scoring<'_, '_, '_, T> {
     /// All panels, two at a time, with `queries (panels, width, LANES)` and the keys of the tile. `factor` is what the products
     /// still have to be multiplied by.
     #[inline(always)]
@@ -87,9 +91,15 @@ impl<T: Storage> Scoring<'_, '_, T> {
             lines: self.lines,
         }
         .run(isa);
-        let scores = &self.to.data[panel * self.to.stride..][seen.start * lanes..seen.end * lanes];
+        let scores = &self.to.data[panel * self.to.stride..][..seen.end * lanes];
         let rows = panel * lanes..(panel + 1) * lanes;
-        let max = maximum(isa, isa.load(&self.max[rows.clone()]), scores);
+        let max = isa.load(&self.max[rows.clone()]);
+        let max = match &mut self.notes {
+            Some(notes) => {
+                notes.maximum(isa, panel, Seen::new(self.slot, self.tile, reach.some), max, scores)
+            }
+            None => maximum(isa, max, &scores[seen.start * lanes..]),
+        };
         isa.store(max, &mut self.max[rows]);
     }
 }

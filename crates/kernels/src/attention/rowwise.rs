@@ -15,6 +15,7 @@
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::block::Denominator;
+use super::dense::adjust_row;
 use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
@@ -99,7 +100,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             }
             for row in 0..rows {
                 let scores = &mut scores[row * stride..][..chunk.len().next_multiple_of(S::LANES)];
-                adjust(&block, row, start, &mut scores[..chunk.len()]);
+                adjust(isa, &block, row, start, &mut scores[..chunk.len()]);
                 // Whole vectors: what is behind the last key weighs nothing.
                 scores[chunk.len()..].fill(T::Real::NEG_INFINITY);
                 let out = &mut run.out[row * width..][..width];
@@ -229,21 +230,20 @@ pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key:
 
 /// Soft cap, bias, `ALiBi` and masks, as far as they are asked for.
 #[inline(always)]
-fn adjust<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, scores: &mut [T::Real]) {
+fn adjust<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    block: &Block<'_, T>,
+    row: usize,
+    first: usize,
+    scores: &mut [T::Real],
+) {
     let (part, query) = block.query(row);
     if let Some(cap) = block.softcap {
         for s in scores.iter_mut() {
             *s = T::Real::from_f64(s.to_f64().tanh() * cap * LOG2_E);
         }
     }
-    if part.bias.is_some() || part.mask.is_some() || part.pattern.is_some() {
-        let mut line = [T::Real::ZERO; CHUNK];
-        let line = &mut line[..scores.len()];
-        block.additive(row, first, line);
-        for (s, &x) in scores.iter_mut().zip(&*line) {
-            *s = if x == T::Real::NEG_INFINITY { x } else { *s + x };
-        }
-    }
+    adjust_row(isa, block, row, first, scores);
     if let Some(alibi) = part.alibi {
         let slope = alibi.slope * LOG2_E;
         for (key, s) in (first..).zip(scores.iter_mut()) {
@@ -341,10 +341,10 @@ fn add_values<T: Storage, S: Float<T::Real>>(
     }
     while column < out.len() {
         column += match (out.len() - column) / S::LANES {
-            8.. => add_columns::<T, S, 8>(isa, weights, values, out, column),
-            4.. => add_columns::<T, S, 4>(isa, weights, values, out, column),
-            1.. => add_columns::<T, S, 1>(isa, weights, values, out, column),
-            0 => add_last(isa, weights, values, out, column),
+            8.. => add_columns::<T, S, 8, true>(isa, weights, values, out, column),
+            4.. => add_columns::<T, S, 4, true>(isa, weights, values, out, column),
+            1.. => add_columns::<T, S, 1, true>(isa, weights, values, out, column),
+            0 => add_columns::<T, S, 1, false>(isa, weights, values, out, column),
         };
     }
 }
@@ -384,9 +384,9 @@ fn add_rows<T: Storage, S: Float<T::Real>>(
     whole
 }
 
-/// `C` vectors of columns, and how many columns that are.
+/// `C` vectors of columns, or the columns that are left where they are no `WHOLE` one; and how many columns that are.
 #[inline(always)]
-fn add_columns<T: Storage, S: Float<T::Real>, const C: usize>(
+fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const WHOLE: bool>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -399,39 +399,28 @@ fn add_columns<T: Storage, S: Float<T::Real>, const C: usize>(
             continue;
         }
         let weight = isa.splat(weights[key]);
-        let value = values.row(key)[column..][..C * S::LANES].as_ptr();
+        let value = &values.row(key)[column..];
+        if !WHOLE {
+            sums[0] = isa.mul_add(weight, load_first(isa, value), sums[0]);
+            continue;
+        }
+        let value = value[..C * S::LANES].as_ptr();
         for c in 0..C {
             // SAFETY: the row holds C vectors from `column` on.
             let v = unsafe { T::load_at(isa, value.add(c * S::LANES)) };
             sums[c] = isa.mul_add(weight, v, sums[c]);
         }
     }
+    let out = &mut out[column..];
+    if !WHOLE {
+        isa.store_first(isa.add(sums[0], isa.load_first(out)), out);
+        return out.len();
+    }
     for c in 0..C {
-        let out = &mut out[column + c * S::LANES..][..S::LANES];
+        let out = &mut out[c * S::LANES..][..S::LANES];
         isa.store(isa.add(sums[c], isa.load(out)), out);
     }
     C * S::LANES
-}
-
-/// The columns from `column` on, fewer than a vector.
-#[inline(always)]
-fn add_last<T: Storage, S: Float<T::Real>>(
-    isa: S,
-    weights: &[T::Real],
-    values: Rows<'_, T>,
-    out: &mut [T::Real],
-    column: usize,
-) -> usize {
-    let mut sum = isa.splat(T::Real::ZERO);
-    for key in 0..weights.len() {
-        if weights[key] < T::Real::ZERO {
-            continue;
-        }
-        sum = isa.mul_add(isa.splat(weights[key]), load_first(isa, &values.row(key)[column..]), sum);
-    }
-    let out = &mut out[column..];
-    isa.store_first(isa.add(sum, isa.load_first(out)), out);
-    out.len()
 }
 
 impl<A: Real> Run<A> {

@@ -33,7 +33,8 @@ pub(super) struct Room<A> {
     pub(super) dropped: Buffer<A>,
     pub(super) out: Buffer<A>,
     pub(super) rows: Buffer<A>,
-    pub(super) pools: Buffer<A>,
+    pub(super) notes: Buffer<A>,
+    pub(super) candidates: Vec<(A, usize)>,
 }
 
 /// A float whose scratch threads keep.
@@ -76,7 +77,8 @@ impl<A: Real> Scratch<A> {
             dropped: Buffer::new(),
             out: Buffer::new(),
             rows: Buffer::new(),
-            pools: Buffer::new(),
+            notes: Buffer::new(),
+            candidates: Vec::new(),
         };
         Scratch { room, wide: WideBuffers::new(), dots: DotBuffers::new() }
     }
@@ -90,9 +92,9 @@ impl<A: Real> Scratch<A> {
     }
 
     fn bytes(&self) -> usize {
-        let Room { lines, scores, dropped, out, rows, pools } = &self.room;
-        let room: usize = [lines, scores, dropped, out, rows, pools].into_iter().map(Buffer::bytes).sum();
-        room + self.wide.bytes() + self.dots.bytes()
+        let Room { lines, scores, dropped, out, rows, notes, candidates } = &self.room;
+        let room: usize = [lines, scores, dropped, out, rows, notes].into_iter().map(Buffer::bytes).sum();
+        room + candidates.capacity() * size_of::<(A, usize)>() + self.wide.bytes() + self.dots.bytes()
     }
 }
 

@@ -1,20 +1,21 @@
-//! What is asked about the weights of a block, while they lie in scratch memory.
-//!
-//! `a[panel][key][lane]` are the weights before the division, `inverse[row]` what they are multiplied by. Panel by panel, once
-//! its exponentials are formed:
+//! What is asked about the weights of a block, from what was noted tile by tile (notes.rs).
 //!
 //! ```text
-//! entropy          from Σ a·log₂ a, which the exponentials' sweep has formed
-//! largest weights  by way of the largest of each pool                            top.rs
-//! map              from the pools' sums and maxima
-//! row sums         one sweep over the weights
+//! entropy          from Σ a·log₂ a
+//! row sums         from the sum without rounding
+//! largest weights  from the candidates                                           top.rs
+//! map              pools' sums times the factors of their tiles, pools' largest scores
+//! received         Σ over rows of the kept weights times the factors of their tiles
 //! ```
 //!
-//! What each key receives is a sum over rows, so over panels: tile by tile, just before the tile's weighted sum reads the same
-//! weights. A row lost to a NaN has an inverse of NaN; what is hidden in it (`a = 0`) stays 0.
+//! `inverse[row]` is what `2^(s − last)` is multiplied by to become a weight, `last` being the row's last maximum; weights of a
+//! tile were formed with the maximum so far, and have factors of their own. A row lost to a NaN has an inverse of NaN; what is
+//! hidden in it (`a = 0`) stays 0.
 
-use super::part::{Block, Tile};
-use super::pools::Pools;
+use super::TILE_KEYS;
+use super::exp::exp2;
+use super::notes::Notes;
+use super::part::Block;
 use super::storage::Storage;
 use crate::Element;
 use crate::simd::{Float, MOST_LANES, Real};
@@ -40,10 +41,17 @@ pub struct Wanted<'a> {
 pub struct TopWeights<'a> {
     /// How many.
     pub k: usize,
-    /// `(rows, k)`; 0 where a row has fewer keys, NaN in a row that is lost to a NaN.
-    pub weights: &'a mut [f64],
-    /// `(rows, k)`; `None` where there is no such key.
-    pub keys: &'a mut [Option<usize>],
+    /// `(rows, k)`.
+    pub peaks: &'a mut [Peak],
+}
+
+/// A weight and its key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// The weight: 0 where a row has fewer keys, NaN in a row that is lost to a NaN.
+    pub weight: f64,
+    /// The first key that has it; `None` in a row without keys and in one lost to a NaN.
+    pub key: Option<usize>,
 }
 
 /// Cells of a pooled map: sums and maxima.
@@ -65,162 +73,219 @@ impl Wanted<'_> {
     }
 }
 
-/// The weights of one panel.
-pub(super) struct Panel<'a, 'b, T: Storage> {
+/// A block whose rows have seen all their keys.
+pub(super) struct Settled<'a, 'b, 'n, T: Storage> {
     pub(super) block: &'a Block<'b, T>,
-    /// The panel's first row.
-    pub(super) row: usize,
-    /// `(slots, …, LANES)`.
-    pub(super) scores: &'a mut [T::Real],
-    /// How far apart two tiles are.
+    pub(super) notes: &'a mut Notes<'n, T::Real>,
+    /// `(panels, slots, SLOT_KEYS, LANES)`: the weights, where they are kept.
+    pub(super) weights: &'a mut [T::Real],
+    /// How far apart two panels, and two tiles of one, are.
+    pub(super) stride: usize,
     pub(super) slot: usize,
-    pub(super) pools: &'a Pools<'a, T::Real>,
-    /// `(LANES,)`.
+    /// `(panels·LANES,)`: 0 behind the last row.
     pub(super) inverse: &'a [T::Real],
-    /// `(LANES,)`: `Σ a`, `a` before the division.
+    /// `(panels·LANES,)`: the last maxima; 0 where nothing is seen.
+    pub(super) last: &'a [T::Real],
+    /// `(panels·LANES,)`: `Σ a`, `a` before the division.
     pub(super) sum: &'a [T::Real],
-    /// `(LANES,)`: `Σ a·log₂ a`, `a` before the division.
-    pub(super) moment: &'a [T::Real],
-    /// `(rows,)`, of the whole block.
+    /// `(rows,)`.
     pub(super) sink_share: &'a [f64],
 }
 
-impl<T: Storage> Panel<'_, '_, T> {
+impl<T: Storage> Settled<'_, '_, '_, T> {
     #[inline(always)]
     pub(super) fn take<S: Float<T::Real>>(mut self, isa: S, wanted: &mut Wanted<'_>) {
+        self.notes.settle(isa, self.last, self.inverse);
         if let Some(entropy) = &mut wanted.entropy {
             self.entropy(entropy);
         }
         if let Some(error) = &mut wanted.row_sum_error {
-            self.row_sum_error(isa, error);
+            self.row_sum_error(error);
         }
-        if let Some(top) = &mut wanted.top {
-            self.top(isa, top);
+        if let (Some(top), Some(candidates)) = (&mut wanted.top, &mut self.notes.candidates) {
+            let rows = self.sink_share.len();
+            for row in (0..rows).step_by(S::LANES) {
+                let of = [&self.last[row..], &self.inverse[row..]];
+                candidates.take(isa, row, S::LANES.min(rows - row), of, top);
+            }
         }
         if let Some(map) = &mut wanted.map {
             self.map(isa, map);
         }
         if let Some(received) = &mut wanted.received {
-            // Last, for it clears the rows that are lost.
             self.clear_lost(S::LANES, received);
+            self.received(isa, received);
         }
-    }
-
-    /// The rows of the block that the panel holds.
-    pub(super) fn rows(&self) -> Range<usize> {
-        self.row..(self.row + self.inverse.len()).min(self.block.spans.len())
     }
 
     /// `ln(a·inverse) = ln 2·(log₂ a + log₂ inverse)`; a row without keys has no entropy.
     fn entropy(&self, entropy: &mut [f64]) {
-        for (lane, row) in self.rows().enumerate() {
-            let inverse = self.inverse[lane].to_f64();
-            let bits = (self.moment[lane].to_f64() + self.sum[lane].to_f64() * inverse.log2()) * inverse;
-            entropy[row] = if inverse == 0.0 { 0.0 } else { -bits * LN_2 };
+        for (row, entropy) in entropy.iter_mut().enumerate() {
+            let inverse = self.inverse[row].to_f64();
+            let moment = self.notes.moment[row].to_f64();
+            let bits = (moment + self.sum[row].to_f64() * inverse.log2()) * inverse;
+            *entropy = if inverse == 0.0 { 0.0 } else { -bits * LN_2 };
         }
     }
 
-    /// The sum is formed again with its rounding errors carried along.
-    #[inline(always)]
-    fn row_sum_error<S: Float<T::Real>>(&self, isa: S, error: &mut [f64]) {
-        let zero = isa.splat(T::Real::ZERO);
-        // Two sums, so that neither waits for the other.
-        let (mut sums, mut carried) = ([zero; 2], [zero; 2]);
-        for (slot, tile) in self.block.tiles.iter().enumerate() {
-            let weights = &self.scores[slot * self.slot..][..(tile.end - tile.start) * S::LANES];
-            let mut pairs = weights.chunks_exact(2 * S::LANES);
-            for a in &mut pairs {
-                for i in 0..2 {
-                    (sums[i], carried[i]) = two_sum(isa, sums[i], carried[i], &a[i * S::LANES..]);
-                }
-            }
-            if let [_, ..] = pairs.remainder() {
-                (sums[0], carried[0]) = two_sum(isa, sums[0], carried[0], pairs.remainder());
-            }
-        }
-        let mut line = [[T::Real::ZERO; MOST_LANES]; 4];
-        for (v, line) in [sums[0], sums[1], carried[0], carried[1]].into_iter().zip(&mut line) {
-            isa.store(v, line);
-        }
-        for (lane, row) in self.rows().enumerate() {
-            let total: f64 = line.iter().map(|line| line[lane].to_f64()).sum();
-            error[row] = (total * self.inverse[lane].to_f64() + self.sink_share[row] - 1.0).abs();
+    fn row_sum_error(&self, error: &mut [f64]) {
+        for (row, error) in error.iter_mut().enumerate() {
+            let total = self.notes.exact[row] * self.inverse[row].to_f64();
+            *error = (total + self.sink_share[row] - 1.0).abs();
         }
     }
 
     #[inline(always)]
     fn map<S: Float<T::Real>>(&self, isa: S, map: &mut MapSums<'_>) {
-        let rows = self.rows();
-        // Rows of one row of cells that are not lost go together; lanes without a row of their own add nothing.
-        let cell_row = map.cell_rows[rows.start];
-        let alike = rows.clone().all(|row| map.cell_rows[row] == cell_row)
-            && self.inverse.iter().all(|inverse| !inverse.to_f64().is_nan());
-        let mut line = [T::Real::ZERO; MOST_LANES];
-        line[..rows.len()].copy_from_slice(&self.inverse[..rows.len()]);
-        let factors = isa.load(&line);
-        let (pools, zero) = (self.pools.runs, isa.splat(T::Real::ZERO));
+        let panels = self.inverse.len() / S::LANES;
+        let logarithms: Vec<T::Real> =
+            self.inverse.iter().map(|inverse| T::Real::from_f64(inverse.to_f64().log2())).collect();
+        let mut panel = 0;
+        while panel < panels {
+            let Some(row) = self.cell_row(S::LANES, panel, map) else {
+                self.add_rows(isa, panel, &logarithms, map);
+                panel += 1;
+                continue;
+            };
+            let first = panel;
+            while panel < panels && self.cell_row(S::LANES, panel, map) == Some(row) {
+                panel += 1;
+            }
+            self.add_panels(isa, first..panel, row, &logarithms, map);
+        }
+    }
+
+    /// The row of cells that all rows of a panel belong to; `None` where there are several, or a row is lost.
+    fn cell_row(&self, lanes: usize, panel: usize, map: &MapSums<'_>) -> Option<usize> {
+        let rows = panel * lanes..((panel + 1) * lanes).min(self.sink_share.len());
+        let row = map.cell_rows[rows.start];
+        // Rows are in order, and so are their rows of cells.
+        let alike = map.cell_rows[rows.end - 1] == row;
+        (alike && rows.clone().all(|row| !self.inverse[row].to_f64().is_nan())).then_some(row)
+    }
+
+    /// Over the pools from `at` on that belong to one cell, for each lane of a panel: the sum, the logarithm of the largest weight, and
+    /// the sum before the factors. `at` is then behind them.
+    #[inline(always)]
+    fn cell<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        panel: usize,
+        at: &mut usize,
+        logarithms: &[T::Real],
+    ) -> [S::Vector; 3] {
+        let (lanes, pools) = (S::LANES, &self.notes.pools.all[..]);
+        let zero = isa.splat(T::Real::ZERO);
+        let (mut sum, mut plain, mut max) = (zero, zero, isa.splat(T::Real::NEG_INFINITY));
+        let (cell, rows) = (pools[*at].cell, panel * lanes..(panel + 1) * lanes);
+        while *at < pools.len() && pools[*at].cell == cell {
+            let from = (panel * pools.len() + *at) * lanes;
+            let one = isa.load(&self.notes.sums[from..]);
+            let factor = isa.load(&self.notes.bases[pools[*at].slot * self.inverse.len() + rows.start..]);
+            sum = isa.mul_add(one, factor, sum);
+            plain = isa.add(plain, one);
+            max = isa.max(max, isa.load(&self.notes.maxima[from..]));
+            *at += 1;
+        }
+        // Two steps: the difference of two scores is as good as exact, however large both are.
+        let max = isa.add(isa.sub(max, isa.load(&self.last[rows.clone()])), isa.load(&logarithms[rows]));
+        [sum, max, plain]
+    }
+
+    /// Panels of one row of cells, LANES cells at a time, transposed.
+    #[inline(always)]
+    fn add_panels<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        panels: Range<usize>,
+        row: usize,
+        logarithms: &[T::Real],
+        map: &mut MapSums<'_>,
+    ) {
+        let (lanes, pools) = (S::LANES, &self.notes.pools.all[..]);
+        let (zero, nothing) = (isa.splat(T::Real::ZERO), isa.splat(T::Real::NEG_INFINITY));
         let mut first = 0;
         while first < pools.len() {
-            let cell = pools[first].cell;
-            let (mut sum, mut max) = (zero, zero);
-            while first < pools.len() && pools[first].cell == cell {
-                sum = isa.add(sum, isa.load(&self.pools.sums[first * S::LANES..]));
-                max = isa.max(max, isa.load(&self.pools.maxima[first * S::LANES..]));
-                first += 1;
+            let (mut sums, mut maxima) = (isa.square(zero), isa.square(nothing));
+            let (mut cells, mut count, mut next) = ([0; MOST_LANES], 0, first);
+            for panel in panels.clone() {
+                (count, next) = (0, first);
+                while count < lanes && next < pools.len() {
+                    cells[count] = pools[next].cell;
+                    let [sum, max, _] = self.cell(isa, panel, &mut next, logarithms);
+                    sums.as_mut()[count] = isa.add(sums.as_ref()[count], sum);
+                    maxima.as_mut()[count] = isa.max(maxima.as_ref()[count], max);
+                    count += 1;
+                }
             }
-            if !alike {
-                self.add_to_cells(isa, map, cell, [sum, max]);
-                continue;
+            first = next;
+            let (sums, maxima) = (isa.transpose(sums), isa.transpose(maxima));
+            let (mut sum, mut max) = (zero, nothing);
+            for i in 0..lanes {
+                sum = isa.add(sum, sums.as_ref()[i]);
+                max = isa.max(max, maxima.as_ref()[i]);
             }
-            let to = cell_row * map.cols + cell;
-            map.sum[to] += isa.sum(isa.mul(sum, factors)).to_f64();
-            let max = isa.mul(max, factors);
-            // Most cells are no larger than what has been seen: no need to look at each lane.
-            if isa.any_greater(max, isa.splat(T::Real::from_f64(map.max[to]))) {
-                map.max[to] = largest_lane(isa, max).max(map.max[to]);
+            let mut lines = [[T::Real::ZERO; MOST_LANES]; 2];
+            isa.store(sum, &mut lines[0]);
+            isa.store(exp2(isa, max), &mut lines[1]);
+            for i in 0..count {
+                let to = row * map.cols + cells[i];
+                let (sum, max) = (lines[0][i].to_f64(), lines[1][i].to_f64());
+                map.sum[to] += sum;
+                map.max[to] = if max > map.max[to] { max } else { map.max[to] };
             }
         }
     }
 
-    /// The sums and maxima of one cell, row by row.
-    fn add_to_cells<S: Float<T::Real>>(
+    /// A panel whose rows belong to several rows of cells, or are lost: row by row.
+    #[inline(always)]
+    fn add_rows<S: Float<T::Real>>(
         &self,
         isa: S,
+        panel: usize,
+        logarithms: &[T::Real],
         map: &mut MapSums<'_>,
-        cell: usize,
-        [sum, max]: [S::Vector; 2],
     ) {
-        let mut lines = [[T::Real::ZERO; MOST_LANES]; 2];
-        isa.store(sum, &mut lines[0]);
-        isa.store(max, &mut lines[1]);
-        for (lane, row) in self.rows().enumerate() {
-            let (sum, max) = (lines[0][lane].to_f64(), lines[1][lane].to_f64());
-            if sum != 0.0 {
-                let inverse = self.inverse[lane].to_f64();
-                let to = map.cell_rows[row] * map.cols + cell;
-                map.sum[to] += sum * inverse;
-                let weight = if sum.is_nan() { sum } else { max * inverse };
-                if weight.is_nan() || weight > map.max[to] {
-                    map.max[to] = weight;
+        let pools = &self.notes.pools.all[..];
+        let rows = panel * S::LANES..((panel + 1) * S::LANES).min(self.sink_share.len());
+        let mut at = 0;
+        while at < pools.len() {
+            let cell = pools[at].cell;
+            let [sum, max, plain] = self.cell(isa, panel, &mut at, logarithms);
+            let found = [sum, exp2(isa, max), plain];
+            let mut lines = [[T::Real::ZERO; MOST_LANES]; 3];
+            for i in 0..3 {
+                isa.store(found[i], &mut lines[i]);
+            }
+            for (lane, row) in rows.clone().enumerate() {
+                let [sum, max, plain] = [0, 1, 2].map(|i| lines[i][lane].to_f64());
+                // What a lost row does not see stays 0.
+                if plain != 0.0 {
+                    let to = map.cell_rows[row] * map.cols + cell;
+                    map.sum[to] += sum;
+                    let weight = if sum.is_nan() { sum } else { max };
+                    if weight.is_nan() || weight > map.max[to] {
+                        map.max[to] = weight;
+                    }
                 }
             }
         }
     }
 
     /// Rows with an inverse of NaN give NaN to the keys they see, and their weights are set to 0, so that they disturb no other.
-    /// What the row's output is multiplied by stays NaN.
     fn clear_lost(&mut self, lanes: usize, received: &mut [f64]) {
-        let keys = self.block.keys.rows();
+        let (keys, rows) = (self.block.keys.rows(), self.sink_share.len());
         // Lanes behind the last row repeat it, and are lost with it.
-        for lane in 0..self.inverse.len() {
-            if !self.inverse[lane].to_f64().is_nan() {
+        for at in 0..self.inverse.len() {
+            let row = at.min(rows - 1);
+            if !self.inverse[row].to_f64().is_nan() {
                 continue;
             }
-            let row = self.row + lane;
             let part = self.block.parts.iter().rposition(|part| part.row <= row).unwrap_or(0);
             for (slot, tile) in self.block.tiles.iter().enumerate() {
+                let first = at / lanes * self.stride + slot * self.slot + at % lanes;
                 for key in tile.start..tile.end {
-                    let a = &mut self.scores[slot * self.slot + (key - tile.start) * lanes + lane];
+                    let a = &mut self.weights[first + (key - tile.start) * lanes];
                     if *a != T::Real::ZERO {
                         received[part * keys + key] = f64::NAN;
                     }
@@ -229,99 +294,81 @@ impl<T: Storage> Panel<'_, '_, T> {
             }
         }
     }
-}
 
-/// The largest number of a vector without NaN.
-#[inline(always)]
-fn largest_lane<A: Real, S: Float<A>>(isa: S, v: S::Vector) -> f64 {
-    let mut line = [A::ZERO; MOST_LANES];
-    isa.store(v, &mut line);
-    let mut half = S::LANES / 2;
-    while half > 0 {
-        for i in 0..half {
-            line[i] = if line[i + half] > line[i] { line[i + half] } else { line[i] };
-        }
-        half /= 2;
-    }
-    line[0].to_f64()
-}
-
-/// `a` added to `sum`, and what rounding took from it to `carried`.
-#[inline(always)]
-fn two_sum<A: Real, S: Float<A>>(
-    isa: S,
-    sum: S::Vector,
-    carried: S::Vector,
-    a: &[A],
-) -> (S::Vector, S::Vector) {
-    let a = isa.load(a);
-    let next = isa.add(sum, a);
-    let part = isa.sub(next, sum);
-    let lost = isa.add(isa.sub(sum, isa.sub(next, part)), isa.sub(a, part));
-    (next, isa.add(carried, lost))
-}
-
-/// What each key receives from the rows of each part.
-pub(super) struct Received<'a, A> {
-    /// `(parts, M)`.
-    mass: &'a mut [f64],
-    keys: usize,
-    /// `(parts, panels·LANES)`: the rows' inverses, 0 outside the part and in lost rows.
-    factors: Vec<A>,
-    /// For each part the rows it holds.
-    rows: Vec<Range<usize>>,
-}
-
-impl<'a, A: Real> Received<'a, A> {
-    /// Nothing yet, with the inverses of all rows; `None` where it is not wanted.
-    pub(super) fn new<T: Storage<Real = A>>(
-        block: &Block<'_, T>,
-        inverse: &[A],
-        wanted: &'a mut Wanted<'_>,
-    ) -> Option<Self> {
-        let mass = wanted.received.as_deref_mut()?;
-        let rows: Vec<_> = block.parts.iter().map(|part| part.row..part.row + part.count).collect();
-        let mut factors = vec![A::ZERO; rows.len() * inverse.len()];
-        for (rows, factors) in rows.iter().zip(factors.chunks_exact_mut(inverse.len())) {
-            for row in rows.clone().filter(|&row| !inverse[row].to_f64().is_nan()) {
-                factors[row] = inverse[row];
-            }
-        }
-        Some(Received { mass, keys: block.keys.rows(), factors, rows })
-    }
-
-    /// The weights of one tile times the inverses, LANES keys at a time, transposed. `weights` begins at the tile's slot in the first
-    /// panel; panels are `stride` apart.
+    /// What each key receives from the rows of each part: weights times factors, a few panels at a time, so that memory is read from front
+    /// to back; then LANES keys at a time, transposed.
     #[inline(always)]
-    pub(super) fn add<S: Float<A>>(&mut self, isa: S, tile: Tile, weights: &[A], stride: usize) {
-        let lanes = S::LANES;
-        let mut line = [A::ZERO; MOST_LANES];
-        let padded = self.factors.len() / self.rows.len();
-        for (part, rows) in self.rows.iter().enumerate() {
-            let factors = &self.factors[part * padded..][..padded];
-            for first in (0..tile.end - tile.start).step_by(lanes) {
-                let mut square = isa.square(isa.splat(A::ZERO));
-                for panel in rows.start / lanes..rows.end.div_ceil(lanes) {
-                    let factor = isa.load(&factors[panel * lanes..]);
-                    // Behind the tile's last key lies something; what comes of it is left in its lanes.
-                    let weights = &weights[panel * stride + first * lanes..][..lanes * lanes];
+    fn received<S: Float<T::Real>>(&self, isa: S, mass: &mut [f64]) {
+        let (lanes, zero) = (S::LANES, isa.splat(T::Real::ZERO));
+        let (padded, keys) = (self.inverse.len(), self.block.keys.rows());
+        let mut factors = vec![T::Real::ZERO; padded];
+        // (TILE_KEYS, LANES)
+        let mut sums = vec![T::Real::ZERO; TILE_KEYS * lanes];
+        let mut line = [T::Real::ZERO; MOST_LANES];
+        for (slot, tile) in self.block.tiles.iter().enumerate() {
+            for (i, part) in self.block.parts.iter().enumerate() {
+                let rows = part.row..part.row + part.count;
+                factors.fill(T::Real::ZERO);
+                for row in rows.clone() {
+                    let factor = self.notes.bases[slot * padded + row];
+                    factors[row] = if factor.to_f64().is_nan() { T::Real::ZERO } else { factor };
+                }
+                let count = tile.end - tile.start;
+                let sums = &mut sums[..count.next_multiple_of(lanes) * lanes];
+                sums.fill(T::Real::ZERO);
+                let (mut panel, last) = (rows.start / lanes, rows.end.div_ceil(lanes));
+                while panel < last {
+                    let from = &self.weights[panel * self.stride + slot * self.slot..];
+                    let own = &factors[panel * lanes..];
+                    panel += if last - panel >= 4 {
+                        add_weighted::<_, S, 4>(isa, from, self.stride, own, &mut sums[..count * lanes])
+                    } else {
+                        add_weighted::<_, S, 1>(isa, from, self.stride, own, &mut sums[..count * lanes])
+                    };
+                }
+                for first in (0..count).step_by(lanes) {
+                    let mut square = isa.square(zero);
                     for key in 0..lanes {
-                        let a = isa.load(&weights[key * lanes..]);
-                        square.as_mut()[key] = isa.mul_add(a, factor, square.as_ref()[key]);
+                        square.as_mut()[key] = isa.load(&sums[(first + key) * lanes..]);
+                    }
+                    let square = isa.transpose(square);
+                    let mut total = zero;
+                    for i in 0..lanes {
+                        total = isa.add(total, square.as_ref()[i]);
+                    }
+                    isa.store(total, &mut line);
+                    let count = lanes.min(count - first);
+                    let to = &mut mass[i * keys + tile.start + first..][..count];
+                    for i in 0..count {
+                        to[i] += line[i].to_f64();
                     }
                 }
-                let square = isa.transpose(square);
-                let mut sums = isa.splat(A::ZERO);
-                for &row in square.as_ref() {
-                    sums = isa.add(sums, row);
-                }
-                isa.store(sums, &mut line);
-                let count = lanes.min(tile.end - tile.start - first);
-                let to = &mut self.mass[part * self.keys + tile.start + first..][..count];
-                for i in 0..count {
-                    to[i] += line[i].to_f64();
-                }
             }
         }
     }
+}
+
+/// Adds to `sums (keys, LANES)` the weights of `P` panels that lie `stride` apart, each times its factors; gives `P`.
+#[inline(always)]
+fn add_weighted<A: Real, S: Float<A>, const P: usize>(
+    isa: S,
+    weights: &[A],
+    stride: usize,
+    factors: &[A],
+    sums: &mut [A],
+) -> usize {
+    let mut own = [isa.splat(A::ZERO); P];
+    let mut panels = [&weights[..sums.len()]; P];
+    for p in 0..P {
+        own[p] = isa.load(&factors[p * S::LANES..]);
+        panels[p] = &weights[p * stride..][..sums.len()];
+    }
+    for at in (0..sums.len()).step_by(S::LANES) {
+        let mut sum = isa.load(&sums[at..]);
+        for p in 0..P {
+            sum = isa.mul_add(isa.load(&panels[p][at..]), own[p], sum);
+        }
+        isa.store(sum, &mut sums[at..]);
+    }
+    P
 }

@@ -1,6 +1,7 @@
 //! Sweeps over a tile: maxima, exponentials, what is not finite.
 
 use super::exp::exp2;
+use super::pools::POOL_KEYS;
 use super::rows::Rows;
 use crate::simd::{Float, Real};
 
@@ -20,70 +21,80 @@ pub(super) fn maximum<A: Real, S: Float<A>>(isa: S, max: S::Vector, scores: &[A]
     isa.max(isa.max(four[0], four[1]), isa.max(four[2], four[3]))
 }
 
-/// What a run of exponentials adds up to, lane by lane.
+/// What exponentials add up to, lane by lane.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<V> {
     /// `Σa`.
     pub(super) sum: V,
-    /// `Σ a·(s − base)`; 0 where it is not asked for.
+    /// `Σ a·(s − base)`; untouched where it is not asked for.
     pub(super) moment: V,
-    /// The largest `a`, if there is no NaN among them; 0 where it is not asked for.
-    pub(super) max: V,
+    /// `2 + Σa`, and what rounding took from it; untouched where they are not asked for.
+    pub(super) exact: V,
+    pub(super) lost: V,
 }
 
-/// `a = 2^(s − base)` in place; gives `Σa` and, with `STATISTICS`, the rest of [`Sums`]. `WIDE` vectors are summed side by side.
+impl<V: Copy> Sums<V> {
+    /// Of nothing.
+    #[inline(always)]
+    pub(super) fn none<A: Real, S: Float<A, Vector = V>>(isa: S) -> Self {
+        let zero = isa.splat(A::ZERO);
+        Sums { sum: zero, moment: zero, exact: isa.splat(A::from_f64(2.0)), lost: zero }
+    }
+}
+
+/// `a = 2^(s − base)` in place, added to `sums`, as many of them side by side: `Σa`, with `MOMENT` also `Σ a·(s − base)`, with
+/// `EXACT` also the sum without its rounding.
 #[inline(always)]
-pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const STATISTICS: bool>(
+pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const MOMENT: bool, const EXACT: bool>(
     isa: S,
     base: S::Vector,
     scores: &mut [A],
-) -> Sums<S::Vector> {
-    let zero = isa.splat(A::ZERO);
-    let mut wide = [Sums { sum: zero, moment: zero, max: zero }; WIDE];
+    mut sums: [Sums<S::Vector>; WIDE],
+) -> [Sums<S::Vector>; WIDE] {
+    if scores.len() == POOL_KEYS * S::LANES {
+        // A number the compiler knows: no loop.
+        for at in 0..POOL_KEYS {
+            let one = &mut scores[at * S::LANES..][..S::LANES];
+            sums[at % WIDE] = exponential::<A, S, MOMENT, EXACT>(isa, base, sums[at % WIDE], one);
+        }
+        return sums;
+    }
     let mut groups = scores.chunks_exact_mut(WIDE * S::LANES);
     for s in &mut groups {
         for i in 0..WIDE {
             let one = &mut s[i * S::LANES..][..S::LANES];
-            wide[i] = exponential::<A, S, STATISTICS>(isa, base, wide[i], one);
+            sums[i] = exponential::<A, S, MOMENT, EXACT>(isa, base, sums[i], one);
         }
     }
     for s in groups.into_remainder().chunks_exact_mut(S::LANES) {
-        wide[0] = exponential::<A, S, STATISTICS>(isa, base, wide[0], s);
+        sums[0] = exponential::<A, S, MOMENT, EXACT>(isa, base, sums[0], s);
     }
-    let mut half = WIDE / 2;
-    while half > 0 {
-        for i in 0..half {
-            let (a, b) = (wide[2 * i], wide[2 * i + 1]);
-            wide[i] = Sums {
-                sum: isa.add(a.sum, b.sum),
-                moment: isa.add(a.moment, b.moment),
-                max: isa.max(a.max, b.max),
-            };
-        }
-        half /= 2;
-    }
-    wide[0]
+    sums
 }
 
 /// One vector of [`exponentials`], added to `sums`.
 #[inline(always)]
-fn exponential<A: Real, S: Float<A>, const STATISTICS: bool>(
+fn exponential<A: Real, S: Float<A>, const MOMENT: bool, const EXACT: bool>(
     isa: S,
     base: S::Vector,
-    sums: Sums<S::Vector>,
+    mut sums: Sums<S::Vector>,
     scores: &mut [A],
 ) -> Sums<S::Vector> {
     let x = isa.sub(isa.load(scores), base);
     let a = exp2(isa, x);
     isa.store(a, scores);
-    let sum = isa.add(sums.sum, a);
-    if STATISTICS {
+    sums.sum = isa.add(sums.sum, a);
+    if MOMENT {
         // 0·−∞ is NaN; 0 times the lowest exponent is 0.
-        let moment = isa.mul_add(a, isa.max(isa.splat(S::LOWEST_EXPONENT), x), sums.moment);
-        Sums { sum, moment, max: isa.max(sums.max, a) }
-    } else {
-        Sums { sum, ..sums }
+        sums.moment = isa.mul_add(a, isa.max(isa.splat(S::LOWEST_EXPONENT), x), sums.moment);
     }
+    if EXACT {
+        // The sum begins at 2 and no weight is larger, so what rounding takes is a difference of differences.
+        let next = isa.add(sums.exact, a);
+        sums.lost = isa.add(sums.lost, isa.sub(a, isa.sub(next, sums.exact)));
+        sums.exact = next;
+    }
+    sums
 }
 
 /// Whether the first `count` rows hold neither an infinity nor a NaN: 0 times any of them is not 0.

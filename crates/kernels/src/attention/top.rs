@@ -1,95 +1,240 @@
-//! The `k` largest weights of each row.
+//! The `k` largest weights of each row, found among the scores while they come by.
 //!
 //! ```text
-//! bound = the k-th largest of the pools' maxima         k vectors, sorted as each pool comes by: no lane is looked at
-//! for each pool in which some lane exceeds its bound:
-//!     for each such lane and each weight above it:      into the lane's sorted list
+//! for each tile, after its products:
+//!     bound = the k-th largest of all pools' maxima so far     k vectors, sorted as each pool comes by: no lane is looked at
+//!     for each pool in which some lane exceeds its bound:
+//!         for each score above it:                             to the end of the lane's list
+//! in the end: the k largest of what is still above the bound
 //! ```
 //!
-//! At least `k` weights are no smaller than the bound, so nothing below it is among the largest; and few pools hold anything
-//! above it. Ties go to the first key, because pools and keys come in order.
+//! At least `k` scores are no smaller than the bound, so nothing below it is among the largest; and few pools hold anything
+//! above it. A list that is full is cut to its `k` largest, and the last of them is the bound from then on. Larger scores have
+//! larger weights, and a score does not depend on what the softmax has seen so far: equal scores are equal, and the first key
+//! comes first.
 
-use super::statistics::{Panel, TopWeights};
-use super::storage::Storage;
-use crate::Element;
+use super::exp::exp2;
+use super::pools::Pool;
+use super::statistics::{Peak, TopWeights};
 use crate::simd::{Float, MOST_LANES, Real};
+use std::ops::Range;
 
-/// Up to so many largest weights a bound is found first: sorting takes a few instructions for each of them and each pool.
+/// Up to so many largest weights a bound is found from pools: sorting takes a few instructions for each of them and each pool.
 const MOST_SORTED: usize = 32;
+/// Lists have room for so many times as many as are looked for, and for at least so many: more are seldom met.
+const TIMES: usize = 6;
+const ROOM: usize = 16;
 
-impl<T: Storage> Panel<'_, '_, T> {
+/// One panel of one tile.
+pub(super) struct Look<'a, A> {
+    /// The tile's.
+    pub(super) pools: &'a [Pool],
+    /// The keys that the panel sees, counted from the tile's start.
+    pub(super) keys: Range<usize>,
+    /// `(pools, LANES)`.
+    pub(super) maxima: &'a [A],
+    /// `(keys, LANES)`.
+    pub(super) scores: &'a [A],
+}
+
+/// Who may be among the largest.
+pub(super) struct Candidates<'a, A> {
+    k: usize,
+    /// `(panels, sorted, LANES)`: the largest of the pools' maxima, in order.
+    largest: Vec<A>,
+    /// `(panels·LANES,)`: what does not exceed this is not among the largest.
+    bounds: Vec<A>,
+    /// `(panels·LANES,)`: how long each list is.
+    counts: Vec<usize>,
+    /// `(panels·LANES, room)`: scores and their keys.
+    lists: &'a mut [(A, usize)],
+    room: usize,
+}
+
+impl<'a, A: Real> Candidates<'a, A> {
+    /// None yet, for the `k` largest of `keys` keys.
+    pub(super) fn new(k: usize, rows: usize, keys: usize, memory: &'a mut Vec<(A, usize)>) -> Self {
+        // More than the keys, or a cut makes room.
+        let room = if k <= MOST_SORTED { TIMES * k } else { 2 * k }.min(keys).max(ROOM) + 1;
+        if memory.len() < rows * room {
+            memory.resize(rows * room, (A::ZERO, 0));
+        }
+        Candidates {
+            k,
+            largest: vec![A::NEG_INFINITY; rows * sorted(k)],
+            bounds: vec![A::NEG_INFINITY; rows],
+            counts: vec![0; rows],
+            lists: &mut memory[..rows * room],
+            room,
+        }
+    }
+
+    /// Looks at one panel of one tile.
     #[inline(always)]
-    pub(super) fn top<S: Float<T::Real>>(&self, isa: S, top: &mut TopWeights<'_>) {
-        let (lanes, k) = (S::LANES, top.k);
-        let mut below = [T::Real::ZERO; MOST_LANES];
-        isa.store(self.bound(isa, k), &mut below);
-        let mut found = vec![(T::Real::ZERO, None); lanes * k];
-        let mut line = [T::Real::ZERO; MOST_LANES];
-        for (i, pool) in self.pools.runs.iter().enumerate() {
-            let max = isa.load(&self.pools.maxima[i * lanes..]);
-            if !isa.any_greater(max, isa.load(&below)) {
+    pub(super) fn look<S: Float<A>>(&mut self, isa: S, panel: usize, first_key: usize, look: Look<'_, A>) {
+        let Look { pools, keys, maxima, scores } = look;
+        let lanes = S::LANES;
+        match sorted(self.k) {
+            0 => {}
+            1 => self.raise::<S, 1>(isa, panel, maxima),
+            8 => self.raise::<S, 8>(isa, panel, maxima),
+            _ => self.raise::<S, MOST_SORTED>(isa, panel, maxima),
+        }
+        for (i, pool) in pools.iter().enumerate() {
+            let bound = isa.load(&self.bounds[panel * lanes..]);
+            if isa.greater(isa.load(&maxima[i * lanes..]), bound) == 0 {
                 continue;
             }
-            isa.store(max, &mut line);
-            let first = pool.slot * self.slot;
-            let start = self.block.tiles[pool.slot].start;
-            for lane in 0..lanes {
-                if line[lane] <= below[lane] {
-                    continue;
+            let keys = pool.within(&keys).unwrap_or(0..0);
+            // As many keys at a time as their bits fill a word: no branch for each of them.
+            for first in keys.clone().step_by(64 / lanes) {
+                let count = if keys.end - first < 64 / lanes { keys.end - first } else { 64 / lanes };
+                let scores = &scores[first * lanes..][..count * lanes];
+                let mut bits = 0u64;
+                for key in 0..count {
+                    let own = isa.greater(isa.load(&scores[key * lanes..]), bound);
+                    bits |= u64::from(own) << (key * lanes);
                 }
-                let list = &mut found[lane * k..][..k];
-                for key in pool.start..pool.end {
-                    let weight = self.scores[first + key * lanes + lane];
-                    if weight > below[lane] && weight > list[k - 1].0 {
-                        insert(list, weight, start + key);
-                    }
+                while bits != 0 {
+                    let at = bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    self.add(panel * lanes + at % lanes, scores[at], first_key + first + at / lanes);
                 }
-                // Once there are k, only what is larger than the last of them counts.
-                below[lane] = if list[k - 1].0 > below[lane] { list[k - 1].0 } else { below[lane] };
-            }
-        }
-        for (lane, row) in self.rows().enumerate() {
-            let inverse = self.inverse[lane].to_f64();
-            for i in 0..k {
-                let (weight, key) = found[lane * k + i];
-                top.weights[row * k + i] = weight.to_f64() * inverse;
-                top.keys[row * k + i] = if inverse.is_nan() { None } else { key };
             }
         }
     }
 
-    /// A number that the `k` largest weights of each lane exceed, if there are so many above 0; 0 where there is no better one.
+    /// Sorts the maxima of a tile's pools in, and raises the bounds with them.
     #[inline(always)]
-    fn bound<S: Float<T::Real>>(&self, isa: S, k: usize) -> S::Vector {
-        let zero = isa.splat(T::Real::ZERO);
-        if k > MOST_SORTED.min(self.pools.runs.len()) {
-            return zero;
+    fn raise<S: Float<A>, const K: usize>(&mut self, isa: S, panel: usize, maxima: &[A]) {
+        let lanes = S::LANES;
+        let memory = &mut self.largest[panel * K * lanes..][..K * lanes];
+        let mut largest = [isa.splat(A::NEG_INFINITY); K];
+        for i in 0..K {
+            largest[i] = isa.load(&memory[i * lanes..]);
         }
-        let mut largest = [zero; MOST_SORTED];
-        let largest = &mut largest[..k];
-        for max in self.pools.maxima.chunks_exact(S::LANES) {
+        // Of two pools together once there are as many as are looked for: half the work for nearly the same bound.
+        let together = if memory[(self.k - 1) * lanes] > A::NEG_INFINITY { 2 } else { 1 };
+        for max in maxima.chunks(together * lanes) {
             let mut x = isa.load(max);
-            for i in 0..k {
+            if max.len() > lanes {
+                x = isa.max(x, isa.load(&max[lanes..]));
+            }
+            for i in 0..K {
                 let old = largest[i];
                 // A NaN, which only lost rows have, is passed on and forgotten.
                 largest[i] = isa.max(x, old);
                 x = isa.min(x, old);
             }
         }
-        // A little less, so that what equals it is above; numbers so small that nothing is less by so little fall to 0.
-        let last = largest[k - 1];
-        let less = isa.mul(last, isa.splat(T::Real::from_f64(1.0 - 1.0 / 1_048_576.0)));
-        isa.where_greater(last, less, less, zero)
+        for i in 0..K {
+            isa.store(largest[i], &mut memory[i * lanes..]);
+        }
+        let last = isa.load(&memory[(self.k - 1) * lanes..]);
+        // A little less, so that what equals it exceeds it.
+        let size = isa.max(last, isa.sub(isa.splat(A::ZERO), last));
+        let share = isa.splat(A::from_f64(1.0 / 1_048_576.0));
+        let less = isa.neg_mul_add(size, share, isa.sub(last, isa.splat(A::from_f64(1e-30))));
+        let bounds = &mut self.bounds[panel * lanes..][..lanes];
+        isa.store(isa.max(less, isa.load(bounds)), bounds);
+    }
+
+    /// Puts a score into the list of `row`.
+    #[inline(always)]
+    fn add(&mut self, row: usize, score: A, key: usize) {
+        let count = self.counts[row];
+        self.lists[row * self.room + count] = (score, key);
+        self.counts[row] = count + 1;
+        if count + 1 == self.room {
+            self.cut(row);
+        }
+    }
+
+    /// Leaves the `k` largest in a full list.
+    #[cold]
+    fn cut(&mut self, row: usize) {
+        let list = &mut self.lists[row * self.room..][..self.room];
+        sort(list);
+        self.counts[row] = self.k;
+        let (last, bound) = (list[self.k - 1].0, &mut self.bounds[row]);
+        *bound = if last > *bound { last } else { *bound };
+    }
+
+    /// Writes the largest of `count` rows from `row` on, a panel of them, with the rows' last maxima and the factors of their weights.
+    #[inline(always)]
+    pub(super) fn take<S: Float<A>>(
+        &mut self,
+        isa: S,
+        row: usize,
+        count: usize,
+        [last, inverse]: [&[A]; 2],
+        top: &mut TopWeights<'_>,
+    ) {
+        let k = self.k;
+        let mut lengths = [0; MOST_LANES];
+        for lane in 0..count {
+            let (row, bound) = (row + lane, self.bounds[row + lane]);
+            let list = &mut self.lists[row * self.room..][..self.counts[row]];
+            let mut kept = 0;
+            for i in 0..list.len() {
+                let one = list[i];
+                list[kept] = one;
+                // A list that was cut holds scores that equal its bound.
+                kept += usize::from(one.0 >= bound);
+            }
+            sort(&mut list[..kept]);
+            lengths[lane] = kept.min(k);
+        }
+        let base = isa.load(last);
+        for i in 0..k {
+            let mut line = [A::NEG_INFINITY; MOST_LANES];
+            for lane in 0..count {
+                if i < lengths[lane] {
+                    line[lane] = self.lists[(row + lane) * self.room + i].0;
+                }
+            }
+            isa.store(exp2(isa, isa.sub(isa.load(&line), base)), &mut line);
+            for lane in 0..count {
+                let (weight, inverse) = (line[lane].to_f64(), inverse[lane].to_f64());
+                let seen = weight > 0.0 && !inverse.is_nan();
+                let key = if seen { Some(self.lists[(row + lane) * self.room + i].1) } else { None };
+                top.peaks[(row + lane) * k + i] = Peak { weight: weight * inverse, key };
+            }
+        }
+        for row in row..row + count {
+            in_order(&mut top.peaks[row * k..][..k]);
+        }
     }
 }
 
-/// Puts `weight` behind those of `list` that are at least as large; the last one drops out.
-#[inline(always)]
-fn insert<A: Real>(list: &mut [(A, Option<usize>)], weight: A, key: usize) {
-    let mut at = list.len() - 1;
-    while at > 0 && list[at - 1].0 < weight {
-        list[at] = list[at - 1];
-        at -= 1;
+/// How many maxima are sorted for `k`.
+fn sorted(k: usize) -> usize {
+    match k {
+        0..=1 => 1,
+        2..=8 => 8,
+        9..=MOST_SORTED => MOST_SORTED,
+        _ => 0,
     }
-    list[at] = (weight, Some(key));
+}
+
+/// Largest scores first, and of equal ones the first key.
+fn sort<A: Real>(list: &mut [(A, usize)]) {
+    list.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+}
+
+/// Scores in order have weights in order but for their rounding: where two have changed places, or have become equal, weights and
+/// then keys decide.
+fn in_order(peaks: &mut [Peak]) {
+    for i in 1..peaks.len() {
+        let mut at = i;
+        while at > 0 {
+            let (one, next) = (peaks[at - 1], peaks[at]);
+            let earlier = next.key.is_some() && next.key < one.key;
+            if !(next.weight > one.weight || (next.weight == one.weight && earlier)) {
+                break;
+            }
+            peaks.swap(at - 1, at);
+            at -= 1;
+        }
+    }
 }

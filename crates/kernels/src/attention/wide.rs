@@ -107,7 +107,7 @@ pub(super) fn factor<T>(block: &Block<'_, T>) -> f64 {
 
 impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
     #[inline(always)]
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, T>) {
+    fn score(&mut self, isa: S, of: Scoring<'_, '_, '_, T>) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
         let keys = Rows::of(isa, table, range, table.width(), self.packed);
         of.run::<S, Singles>(isa, self.queries, keys, T::Real::ONE);

@@ -47,9 +47,9 @@ fn no_keys_and_no_queries_have_empty_gradients() {
 /// Puts `bad` into one number of q, k, v or the output's gradient, where causal hides it from some.
 fn stays_where_it_is<T: Storage>(bad: f64, place: usize) {
     let (n, width, at) = (90, 8, 70);
-    let mut arrays: Vec<Vec<T>> = (1..5).map(|seed| numbers(seed, n * width, 1.0)).collect();
+    let mut arrays: [Vec<T>; 4] = [1, 2, 3, 4].map(|seed| numbers(seed, n * width, 1.0));
     arrays[place][at * width + 3] = T::from_f64(bad);
-    let [q, k, v, grad] = &arrays[..] else { unreachable!() };
+    let [q, k, v, grad] = &arrays;
     let view = |data| View::new(data, &[n, width]).unwrap();
     let causal = Options { causal: Some(Causal::Square), ..Options::default() };
     let problem = Problem::new(view(q), view(k), view(v), causal).unwrap();

@@ -118,6 +118,34 @@ fn fewer_largest_weights_are_the_first_of_more() {
 }
 
 #[test]
+fn equal_keys_in_tiles_apart_keep_their_order_among_the_largest() {
+    let (n, m, width) = (9, 1000, 4);
+    let q = numbers::<f32>(1, n * width, 1.0);
+    // Ten different keys, a hundred times each, and in the last tile one that most queries look at: the maximum grows on the way.
+    let ten = numbers::<f32>(2, 10 * width, 1.0);
+    let mut k: Vec<f32> = (0..m).flat_map(|j| ten[j % 10 * width..][..width].to_vec()).collect();
+    k[900 * width..901 * width].copy_from_slice(&[9.0; 4]);
+    let view = |data, rows| View::new(data, &[rows, width]).unwrap();
+    let problem = Problem::new(view(&q, n), view(&k, m), view(&k, m), Options::default()).unwrap();
+    for isa in Isa::available() {
+        for top_k in [150, 20, 3] {
+            let request = Request { top_k, ..Request::default() };
+            let top = forward_on(isa, &problem, &request).statistics.top.unwrap();
+            for row in top.peaks.chunks(top_k) {
+                for (a, b) in row.iter().zip(&row[1..]) {
+                    let [a_key, b_key] = [a, b].map(|peak| peak.key.unwrap());
+                    let alike = a_key % 10 == b_key % 10 && ![a_key, b_key].contains(&900);
+                    assert!(
+                        !alike || (a.weight == b.weight && a_key + 10 == b_key || b_key == 910),
+                        "{isa} {top_k}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn permuting_keys_together_with_values_changes_nothing() {
     let (n, m, width) = (20, 270, 8);
     let (q, k, v) = (numbers(1, n * width, 1.0), numbers(2, m * width, 1.0), numbers(3, m * width, 1.0));

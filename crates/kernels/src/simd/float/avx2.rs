@@ -208,9 +208,9 @@ impl Float<f32> for Avx2 {
     }
 
     #[inline(always)]
-    fn any_greater(self, a: __m256, b: __m256) -> bool {
+    fn greater(self, a: __m256, b: __m256) -> u32 {
         // SAFETY: the token.
-        unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(a, b)) != 0 }
+        unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(a, b)) as u32 }
     }
 
     #[inline(always)]
@@ -283,9 +283,9 @@ impl Float<f64> for Avx2 {
     }
 
     #[inline(always)]
-    fn any_greater(self, a: __m256d, b: __m256d) -> bool {
+    fn greater(self, a: __m256d, b: __m256d) -> u32 {
         // SAFETY: the token.
-        unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, b)) != 0 }
+        unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, b)) as u32 }
     }
 
     #[inline(always)]

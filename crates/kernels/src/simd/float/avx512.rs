@@ -209,9 +209,9 @@ impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     }
 
     #[inline(always)]
-    fn any_greater(self, a: __m512, b: __m512) -> bool {
+    fn greater(self, a: __m512, b: __m512) -> u32 {
         // SAFETY: the token.
-        unsafe { _mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b) != 0 }
+        unsafe { u32::from(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b)) }
     }
 
     #[inline(always)]
@@ -286,9 +286,9 @@ impl<const BF16: bool> Float<f64> for Avx512<BF16> {
     }
 
     #[inline(always)]
-    fn any_greater(self, a: __m512d, b: __m512d) -> bool {
+    fn greater(self, a: __m512d, b: __m512d) -> u32 {
         // SAFETY: the token.
-        unsafe { _mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b) != 0 }
+        unsafe { u32::from(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b)) }
     }
 
     #[inline(always)]

@@ -51,8 +51,8 @@ pub trait Float<T: Copy>: Lanes<T> {
     ) -> Self::Vector;
     /// `yes` in the lanes whose bit is set in `bits`, the lowest for the first lane; `no` in the others.
     fn where_set(self, bits: u32, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
-    /// Whether `a > b` in some lane.
-    fn any_greater(self, a: Self::Vector, b: Self::Vector) -> bool;
+    /// A bit for each lane where `a > b`, the lowest for the first lane.
+    fn greater(self, a: Self::Vector, b: Self::Vector) -> u32;
     /// The nearest integer, ties to even.
     fn round(self, a: Self::Vector) -> Self::Vector;
     /// `(n, r)` where `x = n + r`, `n` is an integer and `|r| ≤ ½`; 0 for `r` where [`Float::scale`] by `n` gives 0.

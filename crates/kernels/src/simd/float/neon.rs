@@ -157,6 +157,10 @@ impl Lanes<f32> for Neon {
     }
 }
 
+/// The bit of each lane.
+const BITS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+const WIDE_BITS: [u64; 4] = [1, 2, 4, 8];
+
 impl Float<f32> for Neon {
     const REGISTERS: Registers = Registers::Sixteen;
     const LOWEST_EXPONENT: f32 = -127.0;
@@ -189,19 +193,22 @@ impl Float<f32> for Neon {
 
     #[inline(always)]
     fn where_set(self, bits: u32, yes: Pair, no: Pair) -> Pair {
-        const OWN: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
         // SAFETY: the token; there are two vectors of own bits.
         unsafe {
             let bits = vdupq_n_u32(bits);
-            let (low, high) = (vld1q_u32(OWN.as_ptr()), vld1q_u32(OWN.as_ptr().add(4)));
+            let (low, high) = (vld1q_u32(BITS.as_ptr()), vld1q_u32(BITS.as_ptr().add(4)));
             [vbslq_f32(vtstq_u32(bits, low), yes[0], no[0]), vbslq_f32(vtstq_u32(bits, high), yes[1], no[1])]
         }
     }
 
     #[inline(always)]
-    fn any_greater(self, a: Pair, b: Pair) -> bool {
-        // SAFETY: the token.
-        unsafe { vmaxvq_u32(vorrq_u32(vcgtq_f32(a[0], b[0]), vcgtq_f32(a[1], b[1]))) != 0 }
+    fn greater(self, a: Pair, b: Pair) -> u32 {
+        // SAFETY: the token; there are two vectors of own bits.
+        unsafe {
+            let low = vandq_u32(vcgtq_f32(a[0], b[0]), vld1q_u32(BITS.as_ptr()));
+            let high = vandq_u32(vcgtq_f32(a[1], b[1]), vld1q_u32(BITS.as_ptr().add(4)));
+            vaddvq_u32(vorrq_u32(low, high))
+        }
     }
 
     #[inline(always)]
@@ -253,21 +260,21 @@ impl Float<f64> for Neon {
 
     #[inline(always)]
     fn where_set(self, bits: u32, yes: WidePair, no: WidePair) -> WidePair {
-        const OWN: [u64; 4] = [1, 2, 4, 8];
         // SAFETY: the token; there are two vectors of own bits.
         unsafe {
             let bits = vdupq_n_u64(u64::from(bits));
-            let (low, high) = (vld1q_u64(OWN.as_ptr()), vld1q_u64(OWN.as_ptr().add(2)));
+            let (low, high) = (vld1q_u64(WIDE_BITS.as_ptr()), vld1q_u64(WIDE_BITS.as_ptr().add(2)));
             [vbslq_f64(vtstq_u64(bits, low), yes[0], no[0]), vbslq_f64(vtstq_u64(bits, high), yes[1], no[1])]
         }
     }
 
     #[inline(always)]
-    fn any_greater(self, a: WidePair, b: WidePair) -> bool {
-        // SAFETY: the token.
+    fn greater(self, a: WidePair, b: WidePair) -> u32 {
+        // SAFETY: the token; there are two vectors of own bits.
         unsafe {
-            let either = vorrq_u64(vcgtq_f64(a[0], b[0]), vcgtq_f64(a[1], b[1]));
-            vmaxvq_u32(vreinterpretq_u32_u64(either)) != 0
+            let low = vandq_u64(vcgtq_f64(a[0], b[0]), vld1q_u64(WIDE_BITS.as_ptr()));
+            let high = vandq_u64(vcgtq_f64(a[1], b[1]), vld1q_u64(WIDE_BITS.as_ptr().add(2)));
+            vaddvq_u64(vorrq_u64(low, high)) as u32
         }
     }
 

@@ -128,8 +128,8 @@ impl Float<f32> for Scalar {
     }
 
     #[inline(always)]
-    fn any_greater(self, a: [f32; 4], b: [f32; 4]) -> bool {
-        (0..4).any(|i| a[i] > b[i])
+    fn greater(self, a: [f32; 4], b: [f32; 4]) -> u32 {
+        (0..4).map(|i| u32::from(a[i] > b[i]) << i).sum()
     }
 
     #[inline(always)]
@@ -175,8 +175,8 @@ impl Float<f64> for Scalar {
     }
 
     #[inline(always)]
-    fn any_greater(self, a: [f64; 4], b: [f64; 4]) -> bool {
-        (0..4).any(|i| a[i] > b[i])
+    fn greater(self, a: [f64; 4], b: [f64; 4]) -> u32 {
+        (0..4).map(|i| u32::from(a[i] > b[i]) << i).sum()
     }
 
     #[inline(always)]

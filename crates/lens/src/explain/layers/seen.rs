@@ -11,17 +11,20 @@
 //!
 //! Matrices that are the same for every query (padding) are added up once, so that a row costs two look-ups.
 
-use spanwise_attention::{Alignment, Blocks, Causal, Problem, Sizes};
+use spanwise_attention::{Blocks, Problem, Sizes};
 use spanwise_kernels::{Element, View};
-use std::ops::Range;
 
-/// Masks that are added hold the lowest number of their type, or -inf: what is lower hides a key.
+/// What a bias at least has to be to count as one; at or below it a key counts as hidden.
+///
+/// Masks that are added to scores hold −∞, the lowest number of their type, or a number such as −10⁴ (f16 knows none below −65504).
+/// To the engine only −∞ hides: a finite bias, however low, takes part in the softmax. Beside scores of ordinary size such
+/// a key weighs `exp(−10⁴)`, which is 0 in every type; so that is what is counted here. Where *all* keys of a row have such a bias the
+/// engine spreads the row's weight over them, and the row still counts as one that sees nothing: it is a row of padding.
 const HIDDEN: f64 = -1e4;
 
 /// `B × H × N`: how many keys each row sees.
 pub(super) fn seen<T: Element>(problem: &Problem<'_, T>) -> Vec<usize> {
     let Sizes { b, h, n, m, .. } = problem.sizes();
-    let ranges = Ranges::new(problem);
     let matrices = Matrices::new(problem);
     let mut counts: Vec<usize> = Vec::with_capacity(b * h * n);
     let mut kept = vec![true; m];
@@ -36,14 +39,14 @@ pub(super) fn seen<T: Element>(problem: &Problem<'_, T>) -> Vec<usize> {
                 matrices.fill([batch, head, 0], &mut kept);
                 let before = sums(&kept);
                 counts.extend((0..n).map(|i| {
-                    let range = ranges.of(batch, i);
+                    let range = problem.range(batch, i);
                     before[range.end] - before[range.start]
                 }));
                 continue;
             }
             for i in 0..n {
                 matrices.fill([batch, head, i], &mut kept);
-                counts.push(kept[ranges.of(batch, i)].iter().filter(|&&keeps| keeps).count());
+                counts.push(kept[problem.range(batch, i)].iter().filter(|&&keeps| keeps).count());
             }
         }
     }
@@ -58,47 +61,6 @@ fn sums(kept: &[bool]) -> Vec<usize> {
         Some(*sum)
     }));
     before
-}
-
-/// The range of keys that causal masks, windows and lengths leave to a query.
-struct Ranges<'a> {
-    offset: i64,
-    left: Option<i64>,
-    right: Option<i64>,
-    lengths: Option<&'a [usize]>,
-    keys: usize,
-}
-
-impl<'a> Ranges<'a> {
-    fn new<T: Element>(problem: &Problem<'a, T>) -> Self {
-        let (options, Sizes { n, m, .. }) = (problem.options(), problem.sizes());
-        let window = options.window;
-        let of_causal = match options.causal {
-            Some(Causal::Aligned(alignment)) => Some(alignment),
-            Some(Causal::Square) | None => None,
-        };
-        // What names no diagonal has as many queries as keys.
-        let alignment =
-            window.and_then(|window| window.alignment).or(of_causal).unwrap_or(Alignment::TopLeft);
-        let reach = |reach: usize| i64::try_from(reach).unwrap_or(i64::MAX);
-        let right = window.and_then(|window| window.right).map(reach);
-        Ranges {
-            offset: alignment.offset(n, m),
-            left: window.and_then(|window| window.left).map(reach),
-            right: if options.causal.is_some() { Some(0) } else { right },
-            lengths: options.lengths,
-            keys: m,
-        }
-    }
-
-    fn of(&self, batch: usize, query: usize) -> Range<usize> {
-        let keys = self.lengths.map_or(self.keys, |lengths| lengths[batch]) as i64;
-        let place = query as i64 + self.offset;
-        let start = self.left.map_or(0, |left| place.saturating_sub(left).clamp(0, keys));
-        let end =
-            self.right.map_or(keys, |right| place.saturating_add(right).saturating_add(1).clamp(0, keys));
-        start as usize..end.max(start) as usize
-    }
 }
 
 /// What takes single keys out, each broadcast to `B × H × N × M` (blocks: to as many blocks).
