@@ -8,7 +8,7 @@ use crate::out::{Screen, check_not_read, to_stdout};
 use crate::source::Sources;
 use crate::table::{Asked, Source};
 use spanwise::Matrix;
-use spanwise::linear::told::{Projected, project};
+use spanwise::linear::told::{Projected, counted, project};
 use spanwise::report::{projected_text, to_json};
 use spanwise_io::Format;
 use std::path::Path;
@@ -32,10 +32,10 @@ pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     };
     if v.rows() != table.x.rows() {
         let message = format!(
-            "`--vector` is {} × {}; the table has {} rows, and a vector needs as many numbers",
+            "`--vector` is {} × {}; the table has {}, and a vector needs as many numbers",
             v.rows(),
             v.cols(),
-            table.x.rows()
+            counted(table.x.rows(), "row", "rows")
         );
         return Err(Usage::new(message).into());
     }
@@ -81,6 +81,7 @@ impl Table {
             missing: MissingWord::Error,
             header: args.header,
             no_header: args.no_header,
+            delimiter: args.delimiter,
         };
         let mut source = Source::open(&Asked::plain(&args.file, &pick, quiet))?;
         let names = source.design().names().to_vec();

@@ -25,6 +25,16 @@ pub(crate) fn run(args: &SampleArgs, screen: Screen) -> anyhow::Result<Outcome> 
     let (ending, holds) = if found.is_attention() { ("npz", Holds::Arrays) } else { ("csv", Holds::Columns) };
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.{ending}")));
     check("--out", &path, holds)?;
+    // As everywhere, a file that was named is replaced; one that was not is somebody's own.
+    if args.out.is_none() && path.exists() {
+        let file = path.display();
+        let message = format!("sample: {file}: the file exists already");
+        return Err(Usage::with_hint(
+            message,
+            format!("`--out {file}` replaces it, another name keeps both"),
+        )
+        .into());
+    }
     let again = write(&found, &path)?;
     if !screen.quiet {
         let findings: Vec<&str> = found.findings.iter().map(|finding| finding.0).collect();

@@ -9,7 +9,7 @@ use crate::source::Sources;
 use anyhow::Context;
 use spanwise::linear::CsrMatrix;
 use spanwise::linear::solve::Operator;
-use spanwise::linear::told::{SolveWay, System, solve};
+use spanwise::linear::told::{SolveWay, System, counted, solve};
 use spanwise::report::{solved_text, to_json};
 use spanwise::{Matrix, View};
 
@@ -96,8 +96,10 @@ fn way(method: SolveMethod) -> SolveWay {
 /// Rows of (row, column, value) as a sparse matrix of `rows` rows.
 fn entries(list: &Matrix, rows: usize) -> anyhow::Result<CsrMatrix> {
     if list.cols() != 3 {
-        let message =
-            format!("`--a` has {} columns; a sparse matrix is a list of row, column, value", list.cols());
+        let message = format!(
+            "`--a` has {}; a sparse matrix is a list of row, column, value",
+            counted(list.cols(), "column", "columns")
+        );
         return Err(Usage::new(message).into());
     }
     let mut all = Vec::with_capacity(list.rows());
@@ -112,7 +114,8 @@ fn entries(list: &Matrix, rows: usize) -> anyhow::Result<CsrMatrix> {
         };
         let (row, column) = (place(0, "row")?, place(1, "column")?);
         if row >= rows {
-            let message = format!("`--a`: entry {i} is in row {row}; `--b` has {rows} rows, counted from 0");
+            let rows = counted(rows, "row", "rows");
+            let message = format!("`--a`: entry {i} is in row {row}; `--b` has {rows}, counted from 0");
             return Err(Usage::new(message).into());
         }
         all.push((row, column, list[(i, 2)]));

@@ -83,6 +83,28 @@ impl Rows {
         self.filled += other.filled;
     }
 
+    /// Refuses classes that are measurements, or as many as rows. `target` is their column.
+    pub(crate) fn check_classes(&self, target: &str) -> Result<(), Usage> {
+        let fraction = |label: &&Label| label.0.trim().parse::<f64>().is_ok_and(|v| v.fract() != 0.0);
+        if let Some(label) = self.labels.iter().find(fraction) {
+            let message = format!("{target:?} holds {}; classes are words or whole numbers", label.0);
+            let hint = "numbers are fitted by least squares, the model unless another is asked for";
+            return Err(Usage::with_hint(message, hint));
+        }
+        let mut different: Vec<&Label> = self.labels.iter().collect();
+        different.sort_unstable();
+        different.dedup();
+        if different.len() == self.labels.len() && different.len() > 2 {
+            let message = format!(
+                "{target:?} has {} classes in {} rows; expected classes that some rows share",
+                different.len(),
+                self.labels.len()
+            );
+            return Err(Usage::with_hint(message, "a column of names or numbers of rows is no target"));
+        }
+        Ok(())
+    }
+
     /// The features as a matrix; `file` is named where there are none.
     pub(crate) fn matrix(&mut self, file: &str) -> anyhow::Result<Matrix> {
         if self.index.is_empty() {

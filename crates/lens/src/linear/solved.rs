@@ -1,6 +1,6 @@
 //! Systems solved, with how well.
 
-use super::{Finding, Severity, short};
+use super::{Finding, Severity, counted, short};
 use crate::Array;
 use crate::array::{number, numbers};
 use serde::Serialize;
@@ -220,8 +220,9 @@ fn findings(solved: &Solved) -> Vec<Finding> {
     if solved.condition * f64::EPSILON > 1e-6 {
         let digits = (-(solved.condition * f64::EPSILON).log10()).max(0.0).floor();
         let sentence = format!(
-            "the condition number is {}: about {digits} digits of x can be trusted",
-            short(solved.condition)
+            "the condition number is {}: about {} of x can be trusted",
+            short(solved.condition),
+            counted(digits as usize, "digit", "digits")
         );
         all.push(Finding::new(Severity::Caution, sentence));
     }

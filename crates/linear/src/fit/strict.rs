@@ -67,7 +67,8 @@ pub(super) fn tilted<T: Element>(
     let tilt = inwards(pairs, &chosen)?;
     let along = pairs.products(&tilt);
     let outside = |j: &usize| !near(margins[*j]) && along[*j] < 0.0;
-    let most = (0..margins.len()).filter(outside).map(|j| margins[j] / -along[j]).fold(f64::INFINITY, f64::min);
+    let most =
+        (0..margins.len()).filter(outside).map(|j| margins[j] / -along[j]).fold(f64::INFINITY, f64::min);
     if most.is_infinite() {
         return separates(pairs, &tilt).then_some(tilt);
     }

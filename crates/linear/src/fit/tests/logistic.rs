@@ -202,12 +202,19 @@ fn a_narrow_gap_is_complete_separation_and_a_shared_boundary_is_not() {
         let fit = Logistic::unpenalised().fit(View::new(&x, &[101, 1]).unwrap(), &y).unwrap();
         let found = fit.separation.unwrap();
         assert_eq!((found.kind, found.boundary_rows), (SeparationKind::Complete, 0), "gap {gap:e}");
-        let wide: Vec<f64> =
-            x.iter().enumerate().flat_map(|(i, &x)| [x + f64::from(i as u32 % 7), f64::from(i as u32 % 7)]).collect();
+        let wide: Vec<f64> = x
+            .iter()
+            .enumerate()
+            .flat_map(|(i, &x)| [x + f64::from(i as u32 % 7), f64::from(i as u32 % 7)])
+            .collect();
         let fit = Logistic::unpenalised().fit(View::new(&wide, &[101, 2]).unwrap(), &y).unwrap();
         let found = fit.separation.unwrap();
         if gap > 1e-13 {
-            assert_eq!((found.kind, found.boundary_rows), (SeparationKind::Complete, 0), "slanted, gap {gap:e}");
+            assert_eq!(
+                (found.kind, found.boundary_rows),
+                (SeparationKind::Complete, 0),
+                "slanted, gap {gap:e}"
+            );
         }
     }
     // The same place in both classes: on the boundary, whatever the direction.
