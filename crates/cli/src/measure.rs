@@ -17,6 +17,10 @@ pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
     let mut sources = Sources::default();
     let span = args.span.as_deref().map(|text| sources.list("--span", text)).transpose()?;
     let hull = args.hull.as_deref().map(|text| sources.matrix("--hull", text, true)).transpose()?;
+    Sources::finite("--span", span.as_deref().unwrap_or_default(), 1)?;
+    if let Some(hull) = &hull {
+        Sources::finite("--hull", hull.as_slice(), hull.cols())?;
+    }
     let target = args.span_column.as_deref();
     let mut source = Source::open(&Asked {
         target,
@@ -37,6 +41,12 @@ pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
     {
         let rows = counted(x.rows(), "row", "rows");
         let message = format!("`--span` has length {}, the table has {rows}", vector.len());
+        return Err(Usage::new(message).into());
+    }
+    if let Some(hull) = hull.as_ref().filter(|hull| hull.cols() != x.cols()) {
+        let (found, columns) =
+            (counted(hull.cols(), "column", "columns"), counted(x.cols(), "column", "columns"));
+        let message = format!("`--hull` has {found}, the table has {columns}; points need as many numbers");
         return Err(Usage::new(message).into());
     }
     let request = MeasureRequest {

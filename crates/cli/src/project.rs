@@ -21,6 +21,7 @@ pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     let (v, names) = match &args.vector {
         Some(text) => {
             let v = Sources::default().matrix("--vector", text, false)?;
+            Sources::finite("--vector", v.as_slice(), v.cols())?;
             // One row of as many numbers as the table has rows is a vector, as it is written in an argument.
             let v = if v.rows() == 1 && v.cols() == table.x.rows() { v.transposed() } else { v };
             let names =
@@ -83,7 +84,7 @@ impl Table {
             no_header: args.no_header,
             delimiter: args.delimiter,
         };
-        let mut source = Source::open(&Asked::plain(&args.file, &pick, quiet))?;
+        let mut source = Source::open(&Asked { may_drop: false, ..Asked::plain(&args.file, &pick, quiet) })?;
         let names = source.design().names().to_vec();
         let encodings = source.design().encodings();
         for name in &args.vector_column {

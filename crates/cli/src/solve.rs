@@ -35,6 +35,11 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
         let message = format!("`--b` has shape {}; expected a vector or a matrix", b.shape());
         return Err(Usage::new(message).into());
     }
+    if a.rows().is_some_and(|rows| rows != dims[0]) {
+        let rows = counted(n, "row", "rows");
+        let message = format!("`--b` has shape {}; `--a` has {rows}, and b needs as many numbers", b.shape());
+        return Err(Usage::new(message).into());
+    }
     let solved = match a {
         A::Dense(a) => solve(System::Dense(a.view()), b, way(args.method))?,
         A::Sparse(a) => solve(System::Sparse(&a), b, way(args.method))?,

@@ -34,6 +34,8 @@ pub(crate) struct Asked<'a> {
     /// Products up to this degree.
     pub(crate) degree: usize,
     pub(crate) interactions: bool,
+    /// Whether the verb has `--missing`.
+    pub(crate) may_drop: bool,
     pub(crate) quiet: bool,
 }
 
@@ -49,6 +51,7 @@ impl<'a> Asked<'a> {
             weights: None,
             degree: 0,
             interactions: false,
+            may_drop: true,
             quiet,
         }
     }

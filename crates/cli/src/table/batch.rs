@@ -14,6 +14,9 @@ pub(crate) struct Role {
     target: Option<String>,
     classes: bool,
     weights: Option<String>,
+    /// The option that names the target.
+    option: &'static str,
+    may_drop: bool,
 }
 
 impl Role {
@@ -22,12 +25,14 @@ impl Role {
             target: asked.target.map(str::to_owned),
             classes: asked.classes,
             weights: asked.weights.map(str::to_owned),
+            option: asked.target_option,
+            may_drop: asked.may_drop,
         }
     }
 
     /// For rows to predict.
-    pub(crate) fn without_target(_: &Asked<'_>) -> Self {
-        Role { target: None, classes: false, weights: None }
+    pub(crate) fn without_target(asked: &Asked<'_>) -> Self {
+        Role { target: None, classes: false, weights: None, ..Role::new(asked) }
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = String> + '_ {
@@ -135,17 +140,20 @@ fn column_of(column: &Column) -> design::Column<'_> {
 
 /// The rows of `table`, the first of which is row `start` of the file's data.
 pub(super) fn rows(table: &Table, design: &Design, role: &Role, start: u64) -> anyhow::Result<Rows> {
-    let target = role.target.as_deref().map(|name| Outcome::new(table, name, role.classes)).transpose()?;
-    let weights = role.weights.as_deref().map(|name| Outcome::new(table, name, false)).transpose()?;
+    let outcome = |name: &Option<String>, option, classes| {
+        name.as_deref().map(|name| Outcome::new(table, name, option, classes)).transpose()
+    };
+    let target = outcome(&role.target, role.option, role.classes)?;
+    let weights = outcome(&role.weights, "--weights", false)?;
     let drop = design.missing() == Missing::Drop;
     let present =
         |row: usize| [&target, &weights].into_iter().flatten().all(|outcome| outcome.is_present(row));
     let encoded = design
         .encode(&columns_of(table), |row| !drop || present(row))
-        .map_err(|error| located(table, error))?;
+        .map_err(|error| located(table, error, role.may_drop))?;
     for outcome in [&target, &weights].into_iter().flatten() {
         if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
-            return Err(missing_at(table, row, outcome.index, outcome.value(row), true));
+            return Err(missing_at(table, row, outcome.index, outcome.value(row), OUTCOME));
         }
     }
     if let Some(weights) = &weights
@@ -180,7 +188,7 @@ struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn new(table: &'a Table, name: &str, classes: bool) -> anyhow::Result<Self> {
+    fn new(table: &'a Table, name: &str, option: &str, classes: bool) -> anyhow::Result<Self> {
         let column = table.column(name)?;
         let index = table.columns().iter().position(|column| column.name == name).unwrap_or(0);
         if let (Values::Categories(categories), false) = (&column.values, classes) {
@@ -188,11 +196,15 @@ impl<'a> Outcome<'a> {
                 (0..table.rows()).find_map(|row| categories.get(row).filter(|t| t.parse::<f64>().is_err()));
             let row = (0..table.rows()).find(|&row| categories.get(row) == text).unwrap_or(0);
             let message = format!(
-                "{}: found {:?}; the target and the weights must be numbers",
+                "{}: found {:?}; `{option}` names a column of numbers",
                 table.place(row, index),
                 text.unwrap_or_default()
             );
-            return Err(Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes").into());
+            return Err(match option {
+                "--target" => Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes"),
+                _ => Usage::new(message),
+            }
+            .into());
         }
         Ok(Outcome { index, values: &column.values })
     }
@@ -219,10 +231,17 @@ impl<'a> Outcome<'a> {
     }
 }
 
+/// What to do about a value that is missing: in a target or in weights, in a feature, where the verb has no rule for it.
+const OUTCOME: &str = "`--missing drop` leaves such rows out";
+const FEATURE: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
+const FIXED: &str = "leave such rows out of the file, or the column out of those that are asked for";
+
 /// The error with the place in the file.
-fn located(table: &Table, error: DesignError) -> anyhow::Error {
+fn located(table: &Table, error: DesignError, may_drop: bool) -> anyhow::Error {
     match &error {
-        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, false),
+        DesignError::Missing { index, row, value, .. } => {
+            missing_at(table, *row, *index, *value, if may_drop { FEATURE } else { FIXED })
+        }
         DesignError::NewLevel { index, row, level, .. } => {
             let message =
                 format!("{}: {level:?} is a level the model was not fitted with", table.place(*row, *index));
@@ -232,13 +251,8 @@ fn located(table: &Table, error: DesignError) -> anyhow::Error {
     }
 }
 
-fn missing_at(table: &Table, row: usize, index: usize, value: f64, outcome: bool) -> anyhow::Error {
+fn missing_at(table: &Table, row: usize, index: usize, value: f64, hint: &str) -> anyhow::Error {
     let found = if value.is_nan() { "nothing".to_owned() } else { value.to_string() };
     let message = format!("{}: found {found}; expected a finite number", table.place(row, index));
-    let hint = if outcome {
-        "`--missing drop` leaves such rows out"
-    } else {
-        "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean"
-    };
     anyhow!(Usage::with_hint(message, hint))
 }

@@ -209,9 +209,12 @@ fn findings(solved: &Solved) -> Vec<Finding> {
     let mut all = Vec::new();
     let (n, p) = solved.shape;
     if solved.rank < p {
+        // No iteration or rounding leaves as much where an exact answer exists.
+        let unsolved = solved.answers.iter().any(|answer| answer.relative_residual > 1e-8);
         let sentence = format!(
-            "A has rank {} of {p}: many x do equally well, and this is the shortest of them",
-            solved.rank
+            "A has rank {} of {p}: {} x do equally well, and this is the shortest of them",
+            solved.rank,
+            if unsolved { "none solves the system, many" } else { "many" }
         );
         all.push(Finding::new(Severity::Serious, sentence));
     } else if n > p {

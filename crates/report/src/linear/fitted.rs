@@ -131,7 +131,7 @@ fn how(fitted: &Fitted) -> Vec<(String, String)> {
                 rank.rank,
                 counted(rank.terms, "term", "terms"),
                 rank.tolerance,
-                short(rank.gap)
+                if rank.gap.is_finite() { format!("{:.1e}", rank.gap) } else { short(rank.gap) }
             ),
         );
         say("condition", format!("{}, terms scaled to length 1", short(rank.condition)));
