@@ -6,7 +6,7 @@ use crate::artifact::{Holds, Written, check, numbers, write_arrays, write_column
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, to_stdout};
 use crate::source::Sources;
-use crate::table::{Asked, Source};
+use crate::table::{Asked, NO_RULE, Source};
 use spanwise::Matrix;
 use spanwise::linear::told::{Projected, counted, project};
 use spanwise::report::{projected_text, to_json};
@@ -84,7 +84,8 @@ impl Table {
             no_header: args.no_header,
             delimiter: args.delimiter,
         };
-        let mut source = Source::open(&Asked { may_drop: false, ..Asked::plain(&args.file, &pick, quiet) })?;
+        let mut source =
+            Source::open(&Asked { missing_hint: NO_RULE, ..Asked::plain(&args.file, &pick, quiet) })?;
         let names = source.design().names().to_vec();
         let encodings = source.design().encodings();
         for name in &args.vector_column {

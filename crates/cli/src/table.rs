@@ -19,6 +19,11 @@ use std::io::Write;
 /// Files from this many bytes, or rows, show how far reading has come.
 const LONG: u64 = 1 << 24;
 
+/// What to do about a value that is missing, where the verb has a rule for it and where it has none.
+const MISSING: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
+pub(crate) const NO_RULE: &str =
+    "leave such rows out of the file, or the column out of those that are asked for";
+
 /// Which table, and what its columns are for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
@@ -34,8 +39,8 @@ pub(crate) struct Asked<'a> {
     /// Products up to this degree.
     pub(crate) degree: usize,
     pub(crate) interactions: bool,
-    /// Whether the verb has `--missing`.
-    pub(crate) may_drop: bool,
+    /// What to do about a value that is missing.
+    pub(crate) missing_hint: &'static str,
     pub(crate) quiet: bool,
 }
 
@@ -51,7 +56,7 @@ impl<'a> Asked<'a> {
             weights: None,
             degree: 0,
             interactions: false,
-            may_drop: true,
+            missing_hint: MISSING,
             quiet,
         }
     }

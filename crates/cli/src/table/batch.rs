@@ -16,7 +16,7 @@ pub(crate) struct Role {
     weights: Option<String>,
     /// The option that names the target.
     option: &'static str,
-    may_drop: bool,
+    missing_hint: &'static str,
 }
 
 impl Role {
@@ -26,7 +26,7 @@ impl Role {
             classes: asked.classes,
             weights: asked.weights.map(str::to_owned),
             option: asked.target_option,
-            may_drop: asked.may_drop,
+            missing_hint: asked.missing_hint,
         }
     }
 
@@ -150,7 +150,7 @@ pub(super) fn rows(table: &Table, design: &Design, role: &Role, start: u64) -> a
         |row: usize| [&target, &weights].into_iter().flatten().all(|outcome| outcome.is_present(row));
     let encoded = design
         .encode(&columns_of(table), |row| !drop || present(row))
-        .map_err(|error| located(table, error, role.may_drop))?;
+        .map_err(|error| located(table, error, role.missing_hint))?;
     for outcome in [&target, &weights].into_iter().flatten() {
         if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
             return Err(missing_at(table, row, outcome.index, outcome.value(row), OUTCOME));
@@ -231,17 +231,13 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// What to do about a value that is missing: in a target or in weights, in a feature, where the verb has no rule for it.
+/// What to do about a value that is missing in a target or in weights.
 const OUTCOME: &str = "`--missing drop` leaves such rows out";
-const FEATURE: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
-const FIXED: &str = "leave such rows out of the file, or the column out of those that are asked for";
 
 /// The error with the place in the file.
-fn located(table: &Table, error: DesignError, may_drop: bool) -> anyhow::Error {
+fn located(table: &Table, error: DesignError, hint: &str) -> anyhow::Error {
     match &error {
-        DesignError::Missing { index, row, value, .. } => {
-            missing_at(table, *row, *index, *value, if may_drop { FEATURE } else { FIXED })
-        }
+        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, hint),
         DesignError::NewLevel { index, row, level, .. } => {
             let message =
                 format!("{}: {level:?} is a level the model was not fitted with", table.place(*row, *index));

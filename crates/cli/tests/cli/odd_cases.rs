@@ -50,6 +50,12 @@ impl Files {
     }
 }
 
+/// A header and `count` rows.
+fn table(header: &str, count: usize, row: impl Fn(usize) -> String) -> String {
+    let rows: Vec<String> = (0..count).map(row).collect();
+    format!("{header}\n{}\n", rows.join("\n"))
+}
+
 /// Words with one space between them, wherever lines end.
 fn joined(page: &str) -> String {
     page.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -69,8 +75,8 @@ fn a_narrow_gap_between_classes_is_complete_separation() {
 
 #[test]
 fn fit_and_explain_say_the_same_of_dependent_columns_and_conditioning() {
-    let rows: String = (0..12).map(|i| format!("{i},7,{i},{},{}\n", i * i, 2 * i + i % 3)).collect();
-    let files = Files::new(&[("t.csv", &format!("a,k,again,square,y\n{rows}"))]);
+    let row = |i: usize| format!("{i},7,{i},{},{}", i * i, 2 * i + i % 3);
+    let files = Files::new(&[("t.csv", &table("a,k,again,square,y", 12, row))]);
     let json = |verb: &str| -> Value { files.run(&format!("{verb} @t.csv --target y --json")).json() };
     let told = |json: &Value| -> Vec<(String, String, String)> {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -145,9 +151,9 @@ fn a_fit_without_residuals_has_no_errors_and_says_why() {
 
 #[test]
 fn measurements_and_names_of_rows_are_no_classes() {
-    let numbers: String = (0..118).map(|i| format!("{},{}.5\n", i % 7, i)).collect();
-    let names: String = (0..20).map(|i| format!("{},row{i}\n", i % 7)).collect();
-    let files = Files::new(&[("n.csv", &format!("a,y\n{numbers}")), ("w.csv", &format!("a,y\n{names}"))]);
+    let numbers = table("a,y", 118, |i| format!("{},{}.5", i % 7, i));
+    let names = table("a,y", 20, |i| format!("{},row{i}", i % 7));
+    let files = Files::new(&[("n.csv", &numbers), ("w.csv", &names)]);
     for line in [
         "fit @n.csv --target y --model softmax",
         "fit @n.csv --target y --model logistic",

@@ -299,15 +299,14 @@ fn findings(measured: &Measured) -> Vec<Finding> {
             short(found.residual),
             found.column
         );
-        let (severity, sentence) = match found.constant {
-            true => (
-                Severity::Caution,
-                format!(
-                    "`{}` is constant: it adds nothing to an intercept ({})",
-                    found.column, found.formula
-                ),
-            ),
-            false => (Severity::Serious, format!("`{}` adds no direction: {}", found.column, found.formula)),
+        let (severity, sentence) = if found.constant {
+            let sentence = format!(
+                "`{}` is constant: it adds nothing to an intercept ({})",
+                found.column, found.formula
+            );
+            (Severity::Caution, sentence)
+        } else {
+            (Severity::Serious, format!("`{}` adds no direction: {}", found.column, found.formula))
         };
         all.push(
             Finding::new(severity, sentence)

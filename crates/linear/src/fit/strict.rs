@@ -137,7 +137,9 @@ fn inwards<T: Element>(pairs: &Pairs<'_, T>, chosen: &[usize]) -> Option<Vec<f64
             .flat_map(|difference| factored.q.row(place)[..rank].iter().map(move |q| difference * q))
             .collect();
         let length = dot(&z, &z).sqrt();
-        z.iter_mut().for_each(|z| *z /= length);
+        for z in &mut z {
+            *z /= length;
+        }
         (length > 0.0).then_some(z)
     };
     let whitened = Whitened { vectors: chosen.iter().map(vector).collect::<Option<_>>()? };
@@ -157,6 +159,8 @@ fn inwards<T: Element>(pairs: &Pairs<'_, T>, chosen: &[usize]) -> Option<Vec<f64
     if !(size > 0.0 && size.is_finite()) {
         return None;
     }
-    direction.iter_mut().for_each(|d| *d /= size);
+    for d in &mut direction {
+        *d /= size;
+    }
     Some(direction)
 }

@@ -72,9 +72,10 @@ pub fn logistic(fit: &LogisticFit<Label>, penalty: f64, facts: &FitFacts) -> Res
     } else {
         format!("{}: scores of {}; pseudo R² {}.", facts.subject(), classes.join(", "), short(fit.r_squared))
     };
-    fitted.computation.method = match penalty > 0.0 {
-        true => format!("maximum likelihood, penalised with λ = {}", short(penalty)),
-        false => "maximum likelihood".to_owned(),
+    fitted.computation.method = if penalty > 0.0 {
+        format!("maximum likelihood, penalised with λ = {}", short(penalty))
+    } else {
+        "maximum likelihood".to_owned()
     };
     fitted.findings = facts.with_rows(findings(fit, facts));
     Ok(fitted)

@@ -74,7 +74,7 @@ fn design(case: usize) -> Design {
         })
         .collect();
     let weights = (random.below(3) == 0).then(|| {
-        let weight = |i: usize| if i > d + 4 && i % 9 == 0 { 0.0 } else { 0.01 + random.uniform() };
+        let weight = |i: usize| if i > d + 4 && i.is_multiple_of(9) { 0.0 } else { 0.01 + random.uniform() };
         (0..n).map(weight).collect()
     });
     what = format!("case {case} ({what}), {n} × {d}, noise {noise:e}, intercept {intercept}");
@@ -89,7 +89,7 @@ struct Solution {
     smallest: f64,
 }
 
-/// Solves for the terms of `columns` by the normal equations, G = LDLᵀ.
+/// Solves for the terms of `columns` by the normal equations, `G = LDLᵀ`.
 fn reference(design: &Design, columns: &[usize]) -> Solution {
     let (n, first) = (design.x.rows(), usize::from(design.intercept));
     let k = columns.len() + first;
