@@ -177,7 +177,7 @@ def explain(
     >>> found.findings[0].name, found.findings[0].severity
     ('exact-dependency', 'serious')
     >>> print(found.findings[0].statement)
-    `x2` adds nothing: x2 = x0 + x1
+    `x[2]` adds nothing: x[2] = x[0] + x[1]
     """
     given = [name for name, value in (("q", q), ("k", k), ("v", v)) if value is not None]
     with Progress("explain", progress) as line:
@@ -236,7 +236,7 @@ class _Table:
         columns = table_columns("explain", "X", X, words=False)
         if columns is None:
             found = matrix("explain", "X", X)
-            names = found.names or tuple(f"x{j}" for j in range(found.values.shape[1]))
+            names = found.names or tuple(f"x[{j}]" for j in range(found.values.shape[1]))
             numbers = (np.ascontiguousarray(column, dtype=np.float64) for column in found.values.T)
             columns = [(name, column, None) for name, column in zip(names, numbers, strict=True)]
         if isinstance(y, str):

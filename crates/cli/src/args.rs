@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "spanwise", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "\
-Arrays are files (.npy, .npz, .csv, .tsv, .parquet, .arrow, .safetensors; FILE:NAME picks one
+Arrays are files (.npy, .npz, .csv, .tsv, .parquet, .arrow, .safetensors; FILE:NAME picks one \
 of several), inline matrices such as \"1,0;0,1\" (a semicolon ends a row), or `-`: standard input.
 
 Examples:
@@ -119,7 +119,7 @@ Examples:
   spanwise example 66 --x \"1,2;3,4\" --w \"1,1\"    with other inputs, claims checked anew
   spanwise example 48 --q q.npy --json           with a file, as JSON
 
-In JSON, numbers read back to the same bits; those that are not finite are the strings
+In JSON, numbers read back to the same bits; those that are not finite are the strings \
 \"NaN\", \"Infinity\" and \"-Infinity\".
 
 Exit code: 0 all claims hold, 1 one does not, 2 bad usage or bad input.";
@@ -131,12 +131,12 @@ Examples:
   spanwise attend --q qkv.npz:q --k qkv.npz:k --v qkv.npz:v --weights a.npy
   spanwise attend --q q.npy --k k.npy --v v.npy --window \"128,0\" --align bottom-right
 
-Shapes: q (…, N, D), k (…, M, D), v (…, M, E); up to two leading dimensions, batch and heads.
-Fewer key/value heads than query heads are shared in groups. Sums are formed in f32 for f32, f16
-and bf16, else in f64; the output has the type of q. A query without a key left gives zeros.
+Shapes: q (…, N, D), k (…, M, D), v (…, M, E); up to two leading dimensions, batch and heads. \
+Fewer key/value heads than query heads are shared in groups. Sums are formed in f32 for f32, f16 \
+and bf16, else in f64; the output has the type of q. A query without a key left gives zeros. \
 Without --weights, memory does not grow with N × M; weights beyond 2147483648 numbers are refused.
 
-In JSON, numbers read back to the same bits; those that are not finite are the strings
+In JSON, numbers read back to the same bits; those that are not finite are the strings \
 \"NaN\", \"Infinity\" and \"-Infinity\".";
 
 #[derive(Debug, Args)]

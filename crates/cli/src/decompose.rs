@@ -19,6 +19,12 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
     let mut source = Source::open(&Asked::plain(&args.file, &args.pick, screen.quiet))?;
     let names = source.design().names().to_vec();
     let x = source.all()?.matrix(&args.file)?;
+    let most = x.rows().min(x.cols());
+    if let Some(rank) = args.rank.filter(|rank| !(1..=most).contains(rank)) {
+        let message =
+            format!("`--rank` is {rank}; expected a number from 1 to {most}, the smaller side of the table");
+        return Err(Usage::new(message).into());
+    }
     let mut made = decompose(x.view(), &names, &how)?;
     let mut files = Written::new();
     if let Some(path) = &args.out {

@@ -3,24 +3,22 @@
 use crate::Outcome;
 use crate::args::Example;
 use crate::failure::is_broken_pipe;
-use crate::out::{Screen, check_place, to_file, to_stdout};
+use crate::out::{Screen, check_text, to_file, to_stdout};
 use crate::source::Sources;
 use spanwise::example::{Array, CATALOGUE, Inputs, lesson};
 use spanwise::report::{Ink, catalogue_text, lesson_text, to_json};
-use std::path::Path;
 
 pub(crate) fn run(args: &Example, screen: Screen) -> anyhow::Result<Outcome> {
-    if let Some(path) = &args.out {
-        check_place("--out", path)?;
-    }
+    let json_file = args.out.as_deref().map_or(Ok(false), |path| check_text("--out", path))?;
+    let is_json = args.json || json_file;
     let ink = if args.out.is_some() { Ink::Plain } else { screen.ink };
     let (text, outcome) = match args.number {
-        None if is_json(args) => (to_json(&CATALOGUE)?, Outcome::Done),
+        None if is_json => (to_json(&CATALOGUE)?, Outcome::Done),
         None => (catalogue_text(&CATALOGUE, ink), Outcome::Done),
         Some(number) => {
             let lesson = lesson(number, &inputs(args)?)?;
             let outcome = if lesson.holds() { Outcome::Done } else { Outcome::ClaimFailed };
-            (if is_json(args) { to_json(&lesson)? } else { lesson_text(&lesson, ink) }, outcome)
+            (if is_json { to_json(&lesson)? } else { lesson_text(&lesson, ink) }, outcome)
         }
     };
     let shown = match &args.out {
@@ -33,11 +31,6 @@ pub(crate) fn run(args: &Example, screen: Screen) -> anyhow::Result<Outcome> {
         // A reader that leaves early changes nothing about the claims.
         _ => Ok(outcome),
     }
-}
-
-fn is_json(args: &Example) -> bool {
-    let named_so = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
-    args.json || args.out.as_deref().is_some_and(named_so)
 }
 
 fn inputs(args: &Example) -> anyhow::Result<Inputs> {

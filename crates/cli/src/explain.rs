@@ -7,7 +7,7 @@ mod table;
 use crate::Outcome;
 use crate::args::Explain;
 use crate::failure::Usage;
-use crate::out::{Screen, to_file, to_stdout};
+use crate::out::{Screen, check_text, to_file, to_stdout};
 use indicatif::{ProgressBar, ProgressStyle};
 use spanwise::explain::Explanation;
 use spanwise::report::{Ink, explained_text, to_json};
@@ -32,7 +32,7 @@ fn show(
     files: &[(String, String)],
 ) -> anyhow::Result<()> {
     let is_json =
-        args.json || args.out.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "json"));
+        args.json || args.out.as_deref().is_some_and(|path| check_text("--out", path).is_ok_and(|json| json));
     let ink = if args.out.is_some() { Ink::Plain } else { screen.ink };
     let text = || if is_json { to_json(explanation) } else { Ok(explained_text(explanation, files, ink)) };
     match &args.out {

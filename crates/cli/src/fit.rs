@@ -11,10 +11,10 @@ use crate::Outcome;
 use crate::args::{Fit, Model};
 use crate::artifact::Written;
 use crate::out::{Screen, to_stdout};
-use crate::table::{Asked, Rows};
+use crate::table::{Asked, Rows, encoded};
 use settings::Settings;
 use spanwise::linear::design::Design;
-use spanwise::linear::told::{Encoded, FitFacts, Fitted};
+use spanwise::linear::told::{FitFacts, Fitted};
 use spanwise::report::{fitted_text, to_json};
 
 pub(crate) fn run(args: &Fit, screen: Screen) -> anyhow::Result<Outcome> {
@@ -49,19 +49,6 @@ fn asked<'a>(args: &'a Fit, settings: &Settings, file: &'a str, quiet: bool) -> 
         interactions: args.interactions,
         ..Asked::plain(file, &args.pick, quiet)
     }
-}
-
-/// Categories and their references.
-fn encoded(design: &Design) -> Vec<Encoded> {
-    let category = |encoding: &spanwise::linear::design::Encoding| {
-        let levels = encoding.levels.as_ref()?;
-        Some(Encoded {
-            column: encoding.name.clone(),
-            levels: levels.all.clone(),
-            reference: levels.all[levels.reference].clone(),
-        })
-    };
-    design.encodings().iter().filter_map(category).collect()
 }
 
 /// What is known besides the numbers, of rows that were kept.

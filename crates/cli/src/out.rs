@@ -76,6 +76,27 @@ pub(crate) fn check_place(argument: &str, path: &Path) -> Result<(), Usage> {
     Ok(())
 }
 
+/// The same for text; whether it is to be JSON, as the ending of the name says.
+pub(crate) fn check_text(argument: &str, path: &Path) -> Result<bool, Usage> {
+    check_place(argument, path)?;
+    let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        Some("json") => Ok(true),
+        None | Some("txt") => Ok(false),
+        Some(_) if is_special(path) => Ok(false),
+        Some(other) => {
+            let message = format!(
+                "`{argument}`: {}: cannot write this kind of file; expected .json, .txt or no ending",
+                path.display()
+            );
+            Err(match other {
+                "html" | "htm" => Usage::with_hint(message, "`spanwise explain --html FILE` writes a page"),
+                _ => Usage::new(message),
+            })
+        }
+    }
+}
+
 /// The same for an array, which is not written into devices.
 pub(crate) fn check_regular(argument: &str, path: &Path) -> Result<(), Usage> {
     check_place(argument, path)?;

@@ -6,9 +6,9 @@ use crate::artifact::{Holds, Written, check, numbers, write_arrays, write_column
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, to_stdout};
 use crate::source::Sources;
-use crate::table::{Asked, Source};
+use crate::table::{Asked, NO_RULE, Source};
 use spanwise::Matrix;
-use spanwise::linear::told::{Projected, project};
+use spanwise::linear::told::{Projected, counted, project};
 use spanwise::report::{projected_text, to_json};
 use spanwise_io::Format;
 use std::path::Path;
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     let (v, names) = match &args.vector {
         Some(text) => {
             let v = Sources::default().matrix("--vector", text, false)?;
+            Sources::finite("--vector", v.as_slice(), v.cols())?;
             // One row of as many numbers as the table has rows is a vector, as it is written in an argument.
             let v = if v.rows() == 1 && v.cols() == table.x.rows() { v.transposed() } else { v };
             let names =
@@ -32,10 +33,10 @@ pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     };
     if v.rows() != table.x.rows() {
         let message = format!(
-            "`--vector` is {} × {}; the table has {} rows, and a vector needs as many numbers",
+            "`--vector` is {} × {}; the table has {}, and a vector needs as many numbers",
             v.rows(),
             v.cols(),
-            table.x.rows()
+            counted(table.x.rows(), "row", "rows")
         );
         return Err(Usage::new(message).into());
     }
@@ -81,8 +82,10 @@ impl Table {
             missing: MissingWord::Error,
             header: args.header,
             no_header: args.no_header,
+            delimiter: args.delimiter,
         };
-        let mut source = Source::open(&Asked::plain(&args.file, &pick, quiet))?;
+        let mut source =
+            Source::open(&Asked { missing_hint: NO_RULE, ..Asked::plain(&args.file, &pick, quiet) })?;
         let names = source.design().names().to_vec();
         let encodings = source.design().encodings();
         for name in &args.vector_column {

@@ -8,6 +8,7 @@ use crate::out::{Screen, to_stdout};
 use spanwise::example::Array;
 use spanwise::explain::sample::{SAMPLES, Sample, SampleColumn, SampleData, sample};
 use spanwise_io::{Categories, Column, Values};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &SampleArgs, screen: Screen) -> anyhow::Result<Outcome> {
@@ -25,6 +26,16 @@ pub(crate) fn run(args: &SampleArgs, screen: Screen) -> anyhow::Result<Outcome> 
     let (ending, holds) = if found.is_attention() { ("npz", Holds::Arrays) } else { ("csv", Holds::Columns) };
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.{ending}")));
     check("--out", &path, holds)?;
+    // As everywhere, a file that was named is replaced; one that was not is somebody's own.
+    if args.out.is_none() && path.exists() && !holds_already(&found, &path)? {
+        let file = path.display();
+        let message = format!("sample: {file}: the file exists already");
+        return Err(Usage::with_hint(
+            message,
+            format!("`--out {file}` replaces it, another name keeps both"),
+        )
+        .into());
+    }
     let again = write(&found, &path)?;
     if !screen.quiet {
         let findings: Vec<&str> = found.findings.iter().map(|finding| finding.0).collect();
@@ -36,6 +47,17 @@ pub(crate) fn run(args: &SampleArgs, screen: Screen) -> anyhow::Result<Outcome> 
         ))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Whether the file is the sample already, written before.
+fn holds_already(found: &Sample, path: &Path) -> anyhow::Result<bool> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = std::env::temp_dir().join(format!("spanwise-{}-{name}", std::process::id()));
+    write(found, &aside)?;
+    let same = fs::read(&aside).ok() == fs::read(path).ok();
+    // What cannot be removed here is the system's to tidy up.
+    fs::remove_file(&aside).ok();
+    Ok(same)
 }
 
 fn catalogue() -> String {

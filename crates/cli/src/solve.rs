@@ -9,7 +9,7 @@ use crate::source::Sources;
 use anyhow::Context;
 use spanwise::linear::CsrMatrix;
 use spanwise::linear::solve::Operator;
-use spanwise::linear::told::{SolveWay, System, solve};
+use spanwise::linear::told::{SolveWay, System, counted, solve};
 use spanwise::report::{solved_text, to_json};
 use spanwise::{Matrix, View};
 
@@ -33,6 +33,11 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
     let b = View::new(&numbers, &dims)?;
     if dims.len() > 2 || dims.is_empty() {
         let message = format!("`--b` has shape {}; expected a vector or a matrix", b.shape());
+        return Err(Usage::new(message).into());
+    }
+    if a.rows().is_some_and(|rows| rows != dims[0]) {
+        let rows = counted(n, "row", "rows");
+        let message = format!("`--b` has shape {}; `--a` has {rows}, and b needs as many numbers", b.shape());
         return Err(Usage::new(message).into());
     }
     let solved = match a {
@@ -96,8 +101,10 @@ fn way(method: SolveMethod) -> SolveWay {
 /// Rows of (row, column, value) as a sparse matrix of `rows` rows.
 fn entries(list: &Matrix, rows: usize) -> anyhow::Result<CsrMatrix> {
     if list.cols() != 3 {
-        let message =
-            format!("`--a` has {} columns; a sparse matrix is a list of row, column, value", list.cols());
+        let message = format!(
+            "`--a` has {}; a sparse matrix is a list of row, column, value",
+            counted(list.cols(), "column", "columns")
+        );
         return Err(Usage::new(message).into());
     }
     let mut all = Vec::with_capacity(list.rows());
@@ -112,7 +119,8 @@ fn entries(list: &Matrix, rows: usize) -> anyhow::Result<CsrMatrix> {
         };
         let (row, column) = (place(0, "row")?, place(1, "column")?);
         if row >= rows {
-            let message = format!("`--a`: entry {i} is in row {row}; `--b` has {rows} rows, counted from 0");
+            let rows = counted(rows, "row", "rows");
+            let message = format!("`--a`: entry {i} is in row {row}; `--b` has {rows}, counted from 0");
             return Err(Usage::new(message).into());
         }
         all.push((row, column, list[(i, 2)]));

@@ -72,6 +72,15 @@ impl Sources {
         Ok(Matrix::new(tensor.to_f64_vec(), n, p)?)
     }
 
+    /// Refuses what is not finite; `width` numbers make a row.
+    pub(crate) fn finite(argument: &str, numbers: &[f64], width: usize) -> Result<(), Usage> {
+        let Some(at) = numbers.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+        let (row, column) = (at / width.max(1), at % width.max(1));
+        let place =
+            if width == 1 { format!("position {row}") } else { format!("row {row}, column {column}") };
+        Err(Usage::new(format!("`{argument}` holds {} at {place}; expected finite numbers", numbers[at])))
+    }
+
     /// A list of whole numbers that are not negative.
     pub(crate) fn counts(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Vec<usize>> {
         let count = |(at, value): (usize, f64)| {

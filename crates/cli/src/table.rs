@@ -1,6 +1,7 @@
 //! Tables as the rows of a model: columns chosen, categories made numbers, batch by batch.
 
 mod batch;
+mod separator;
 
 pub(crate) use batch::{Role, Rows};
 
@@ -10,12 +11,18 @@ use crate::source::is_inline;
 use anyhow::Context;
 use batch::columns_of;
 use indicatif::{ProgressBar, ProgressStyle};
-use spanwise::linear::design::{Design, Field, Means, Missing, Settings};
+use spanwise::linear::design::{Design, Encoding, Field, Means, Missing, Settings};
+use spanwise::linear::told::{Encoded, counted};
 use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix};
 use std::io::Write;
 
 /// Files from this many bytes, or rows, show how far reading has come.
 const LONG: u64 = 1 << 24;
+
+/// What to do about a value that is missing, where the verb has a rule for it and where it has none.
+const MISSING: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
+pub(crate) const NO_RULE: &str =
+    "leave such rows out of the file, or the column out of those that are asked for";
 
 /// Which table, and what its columns are for.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +31,16 @@ pub(crate) struct Asked<'a> {
     pub(crate) pick: &'a Pick,
     /// The column to predict, if one is.
     pub(crate) target: Option<&'a str>,
+    /// The option that names it.
+    pub(crate) target_option: &'static str,
     /// Whether the target is a class and not a number.
     pub(crate) classes: bool,
     pub(crate) weights: Option<&'a str>,
     /// Products up to this degree.
     pub(crate) degree: usize,
     pub(crate) interactions: bool,
+    /// What to do about a value that is missing.
+    pub(crate) missing_hint: &'static str,
     pub(crate) quiet: bool,
 }
 
@@ -40,10 +51,12 @@ impl<'a> Asked<'a> {
             file,
             pick,
             target: None,
+            target_option: "--target",
             classes: false,
             weights: None,
             degree: 0,
             interactions: false,
+            missing_hint: MISSING,
             quiet,
         }
     }
@@ -91,6 +104,7 @@ impl Source {
             categories: categories.chain(role.class_name()).collect(),
             ..header(asked)
         };
+        separator::check(asked)?;
         let batches = Batches::Reader(Box::new(TableReader::open(asked.file, &options)?));
         let bar = progress(&batches, asked.quiet);
         Ok(Source { batches, first: None, design, role, bar, rows: 0 })
@@ -114,7 +128,7 @@ impl Source {
         self.rows += table.rows() as u64;
         if let Batches::Reader(reader) = &self.batches {
             self.bar.set_position(reader.progress().done);
-            self.bar.set_message(format!("{} rows", self.rows));
+            self.bar.set_message(counted(self.rows as usize, "row", "rows"));
         }
         Ok(Some(rows))
     }
@@ -162,6 +176,7 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
         categories: pick.categories.iter().cloned().chain(role.class_name()).collect(),
         ..header(asked)
     };
+    separator::check(asked)?;
     let mut reader = TableReader::open(asked.file, &options)?;
     let first = reader.next().transpose()?;
     let first = first.ok_or_else(|| Usage::new(format!("{}: there are no rows", asked.file)))?;
@@ -171,13 +186,26 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
 /// Whether the first row names the columns. As for arrays, a first row of numbers is data unless said otherwise.
 fn header(asked: &Asked<'_>) -> ReadOptions {
     let pick = asked.pick;
-    ReadOptions { header: !pick.no_header, guess_header: !pick.header, ..ReadOptions::default() }
+    ReadOptions {
+        header: !pick.no_header,
+        guess_header: !pick.header,
+        delimiter: pick.delimiter,
+        ..ReadOptions::default()
+    }
 }
 
 /// The columns that become the model's, in the order asked for.
 fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
     let pick = asked.pick;
     let role = Role::new(asked);
+    if let (Some(target), Some(weights)) = (asked.target, asked.weights)
+        && target == weights
+    {
+        let message = format!("`--target` and `--weights` are both {target:?}; expected two columns");
+        return Err(
+            Usage::with_hint(message, "a column of 1 weighs all rows alike, as no `--weights` does").into()
+        );
+    }
     for name in role.names().chain(pick.exclude.iter().cloned()).chain(pick.columns.iter().cloned()) {
         first.column(&name)?;
     }
@@ -188,7 +216,8 @@ fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
         first.names().filter(|name| wanted(name)).collect()
     } else {
         if let Some(name) = pick.columns.iter().find(|name| roles.contains(name)) {
-            let message = format!("`--columns` names {name:?}, which is the target or the weights");
+            let other = if asked.weights == Some(name) { "--weights" } else { asked.target_option };
+            let message = format!("`--columns` and `{other}` both name {name:?}; expected it in one of them");
             return Err(Usage::new(message).into());
         }
         pick.columns.iter().map(String::as_str).filter(|name| wanted(name)).collect()
@@ -202,6 +231,19 @@ fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
         })
     };
     Ok(names.into_iter().filter_map(field).collect())
+}
+
+/// Categories and their references.
+pub(crate) fn encoded(design: &Design) -> Vec<Encoded> {
+    let category = |encoding: &Encoding| {
+        let levels = encoding.levels.as_ref()?;
+        Some(Encoded {
+            column: encoding.name.clone(),
+            levels: levels.all.clone(),
+            reference: levels.all[levels.reference].clone(),
+        })
+    };
+    design.encodings().iter().filter_map(category).collect()
 }
 
 fn settings(asked: &Asked<'_>) -> Result<Settings, Usage> {

@@ -44,7 +44,7 @@ fn streamed(path: &Path) -> Vec<f64> {
             .iter()
             .map(|column| match &column.values {
                 Values::Numbers(numbers) => numbers.as_slice(),
-                Values::Categories(_) => unreachable!(),
+                Values::Categories(_) => unreachable!("the table holds numbers alone"),
             })
             .collect();
         let x: Vec<f64> = (0..batch.rows())

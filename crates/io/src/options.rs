@@ -11,6 +11,8 @@ pub struct ReadOptions {
     pub header: bool,
     /// Whether a first record of nothing but numbers is taken for data, although [`ReadOptions::header`] is set.
     pub guess_header: bool,
+    /// The byte between the fields of a text; unless given a tab in a `.tsv`, a comma otherwise.
+    pub delimiter: Option<u8>,
     /// The columns to read, in the file's order; `None` for all.
     pub columns: Option<Vec<String>>,
     /// Columns to read as categories even though their values are numbers.
@@ -25,6 +27,7 @@ impl Default for ReadOptions {
             format: None,
             header: true,
             guess_header: false,
+            delimiter: None,
             columns: None,
             categories: Vec::new(),
             batch_rows: 1 << 16,

@@ -136,10 +136,11 @@ pub(crate) fn text(path: &Path, opened: &Opened, options: &ReadOptions) -> Resul
         (true, false) => Header::Present,
         (true, true) => Header::Guess,
     };
-    match &opened.bytes {
-        Some(bytes) => Text::of_bytes(path, bytes.clone(), opened.format, header),
-        None => Text::open(path, opened.format, header),
-    }
+    let text = match &opened.bytes {
+        Some(bytes) => Text::of_bytes(path, bytes.clone(), opened.format, header)?,
+        None => Text::open(path, opened.format, header)?,
+    };
+    Ok(text.separated_by(options.delimiter))
 }
 
 fn field(column: &Column) -> Field {

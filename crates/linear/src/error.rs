@@ -183,7 +183,8 @@ pub enum LinearError {
 
     /// Fewer than two different labels to tell apart.
     #[error(
-        "{operation}: `y` holds {found} different label(s) among the rows of positive weight; expected at least 2"
+        "{operation}: `y` holds {found} different {} among the rows of positive weight; expected at least 2",
+        if *found == 1 { "label" } else { "labels" }
     )]
     OneClass {
         /// The verb.

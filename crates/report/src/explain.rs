@@ -8,6 +8,7 @@ use crate::{Ink, WIDTH};
 use spanwise_lens::explain::{
     Entropy, Explanation, FigureKind, Finding, Reach, Severity, Subject, Table, TableCell,
 };
+use spanwise_lens::linear::counted;
 
 /// Findings beyond this many are counted, not shown.
 const SHOWN: usize = 8;
@@ -44,7 +45,9 @@ pub fn explained_text(explanation: &Explanation, files: Files<'_>, ink: Ink) -> 
 fn heading(subject: &Subject) -> String {
     match subject {
         Subject::Table { source, rows, columns, target, .. } => {
-            format!("explain · {source} · {rows} rows × {columns} columns · target {target}")
+            let (rows, columns) =
+                (counted(*rows as usize, "row", "rows"), counted(*columns, "column", "columns"));
+            format!("explain · {source} · {rows} × {columns} · target {target}")
         }
         Subject::Attention {
             source,
@@ -63,13 +66,19 @@ fn heading(subject: &Subject) -> String {
                 format!(" ({key_value_heads} of keys)")
             };
             format!(
-                "explain · {source} · {batch} × {heads} heads{shared} · {queries} queries × {keys} keys · widths \
-                 {key_width} and {value_width}"
+                "explain · {source} · {batch} × {}{shared} · {} × {} · widths {key_width} and {value_width}",
+                counted(*heads, "head", "heads"),
+                counted(*queries, "query", "queries"),
+                counted(*keys, "key", "keys")
             )
         }
         Subject::Layers { source, layers, heads, queries, keys, .. } => {
             format!(
-                "lens · {source} · {layers} layers · {heads} heads · up to {queries} queries × {keys} keys"
+                "lens · {source} · {} · {} · up to {} × {}",
+                counted(*layers, "layer", "layers"),
+                counted(*heads, "head", "heads"),
+                counted(*queries, "query", "queries"),
+                counted(*keys, "key", "keys")
             )
         }
     }

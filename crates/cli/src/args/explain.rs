@@ -12,8 +12,8 @@ Examples:
   spanwise explain --q q.npy --k k.npy --v v.npy --causal
   spanwise explain examples/attention.npz                        arrays named q, k and v
 
-Each finding has a page in docs/findings: what it means, and what to do. Tables are read into memory; reach and ridge look at
-a sample of at most 4000 rows, leverage beyond 100000 rows at a sample and at extreme rows. Attention never
+Each finding has a page in docs/findings: what it means, and what to do. Tables are read into memory; reach and ridge look at \
+a sample of at most 4000 rows, leverage beyond 100000 rows at a sample and at extreme rows. Attention never \
 stores N × M weights.";
 
 pub(crate) const SAMPLE_HELP: &str = "\

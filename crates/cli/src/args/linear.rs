@@ -19,7 +19,7 @@ Examples:
   spanwise decompose examples/longley.csv --kind pca --rank 2 --out factors.npz
   spanwise decompose \"2,1;1,2\" --kind eigen --json
 
-Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean,
+Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean, \
 explained_variance, singular_values; low-rank left, right.";
 
 pub(crate) const SOLVE_HELP: &str = "\
@@ -29,7 +29,7 @@ Examples:
   spanwise solve --a entries.csv --sparse --b b.npy              rows of entries.csv: row,column,value from 0
   spanwise solve --a a.npz --b b.npy                             a.npz by scipy.sparse.save_npz, CSR
 
-Every answer comes with its residual, its backward error and an estimate of the condition number.
+Every answer comes with its residual, its backward error and an estimate of the condition number. \
 No inverse is ever formed.";
 
 pub(crate) const PROJECT_HELP: &str = "\
@@ -48,8 +48,8 @@ Examples:
   spanwise fit --merge 1.sum --merge 2.sum                       the fit of both parts together
   spanwise fit x.npz --target y.npy                              x.npz by scipy.sparse.save_npz, CSR
 
-Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said
-otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models
+Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
+otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models \
 need their rows in memory. With --lambdas and no --choose the penalty is chosen by leaving one row out.";
 
 /// Which columns of a table, and how they become numbers.
@@ -88,6 +88,25 @@ pub(crate) struct Pick {
     /// The first row of a text table is data, not names; a first row of numbers is taken for data anyway
     #[arg(long, help_heading = "Columns")]
     pub(crate) no_header: bool,
+
+    /// What stands between the fields of a text table: one character, or tab; a comma unless given, a tab in .tsv
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter, help_heading = "Columns")]
+    pub(crate) delimiter: Option<u8>,
+}
+
+/// One character of one byte that does not belong to numbers or quotation.
+fn delimiter(text: &str) -> Result<u8, String> {
+    let byte = match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => b'\t',
+        (_, &[byte]) => byte,
+        _ => return Err("expected one character such as ; or |, or the word tab".to_owned()),
+    };
+    if byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'.' | b'-' | b'+' | b'\n' | b'\r') {
+        return Err(
+            "letters, digits, signs, points and quotation marks cannot stand between fields".to_owned()
+        );
+    }
+    Ok(byte)
 }
 
 /// What may follow `--missing`.
@@ -259,6 +278,10 @@ pub(crate) struct Project {
     #[arg(long)]
     pub(crate) no_header: bool,
 
+    /// What stands between the fields of a text table: one character, or tab; a comma unless given, a tab in .tsv
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+
     /// Write the parts inside and outside: .csv, .parquet, .npz, .safetensors
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
@@ -313,7 +336,8 @@ pub(crate) struct Fit {
     #[arg(long, value_enum, default_value_t = Model::LeastSquares, help_heading = "Model")]
     pub(crate) model: Model,
 
-    /// The penalty (ridge, logistic, softmax, kernel)
+    /// The penalty (ridge, logistic, softmax, kernel); 1 unless given for the last three, 0 is plain maximum
+    /// likelihood
     #[arg(long, value_name = "L", allow_negative_numbers = true, conflicts_with_all = ["lambdas", "choose"], help_heading = "Model")]
     pub(crate) lambda: Option<f64>,
 

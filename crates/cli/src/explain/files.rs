@@ -3,9 +3,10 @@
 use crate::args::Explain;
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::out::{check_not_read, check_place, to_file};
+use crate::out::{check_not_read, check_place, check_text, to_file};
 use anyhow::Context;
 use spanwise::explain::Explanation;
+use spanwise::linear::told::counted;
 use spanwise::report::{Theme, figure_png, figure_svg, page_html};
 use std::fs;
 
@@ -14,10 +15,11 @@ const SCALE: f32 = 2.0;
 
 /// Refuses, before anything is computed, places where files cannot be.
 pub(super) fn check(args: &Explain) -> Result<(), Usage> {
-    for (argument, path) in [("--html", &args.html), ("--out", &args.out)] {
-        if let Some(path) = path {
-            check_place(argument, path)?;
-        }
+    if let Some(path) = &args.html {
+        check_place("--html", path)?;
+    }
+    if let Some(path) = &args.out {
+        check_text("--out", path)?;
     }
     if args.html.is_some() && args.html == args.out {
         return Err(Usage::new("`--html` and `--out` are the same file"));
@@ -54,8 +56,8 @@ pub(super) fn write(args: &Explain, explanation: &Explanation) -> anyhow::Result
             let picture = figure_png(figure, Theme::Light, SCALE).context("`--figures`")?;
             spanwise_io::write_bytes(place("png"), &picture).context("`--figures`")?;
         }
-        let count = explanation.figures.len();
-        written.push((format!("{count} figures"), directory.display().to_string()));
+        let count = counted(explanation.figures.len(), "figure", "figures");
+        written.push((count, directory.display().to_string()));
     }
     Ok(written)
 }

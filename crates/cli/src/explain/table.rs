@@ -4,11 +4,11 @@ use super::{Stages, command_line, refused};
 use crate::args::Explain;
 use crate::failure::Usage;
 use crate::source::is_inline;
-use crate::table::{Asked, Rows, Source, is_text};
+use crate::table::{Asked, Rows, Source, encoded, is_text};
 use spanwise::View;
 use spanwise::explain::{Explanation, TableInput, Values, explain_table};
 use spanwise::linear::design::Design;
-use spanwise::linear::told::{Encoded, FitFacts};
+use spanwise::linear::told::FitFacts;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -38,6 +38,9 @@ pub(super) fn explain(args: &Explain, quiet: bool) -> anyhow::Result<Explanation
     let design = source.design().clone();
     let rows = source.all()?;
     check(&rows, &design, file)?;
+    if classes {
+        rows.check_classes(target)?;
+    }
     let facts = FitFacts {
         target: target.clone(),
         names: design.names().to_vec(),
@@ -84,17 +87,4 @@ fn check(rows: &Rows, design: &Design, file: &str) -> anyhow::Result<()> {
         return Err(refused(message, "`--columns` and `--exclude` say which columns explain the target"));
     }
     Ok(())
-}
-
-/// Categories and their references.
-fn encoded(design: &Design) -> Vec<Encoded> {
-    let category = |encoding: &spanwise::linear::design::Encoding| {
-        let levels = encoding.levels.as_ref()?;
-        Some(Encoded {
-            column: encoding.name.clone(),
-            levels: levels.all.clone(),
-            reference: levels.all[levels.reference].clone(),
-        })
-    };
-    design.encodings().iter().filter_map(category).collect()
 }

@@ -13,6 +13,7 @@ use spanwise::linear::fit::{
 };
 use spanwise::linear::told::{FitFacts, Fitted, Label, Tried, constrained, kernel, logistic, ridge};
 use spanwise::{Matrix, View};
+use std::collections::BTreeSet;
 
 /// Penalties tried where none are given: from, to, how many.
 const PENALTIES: (f64, f64, usize) = (1e-4, 1e6, 41);
@@ -138,22 +139,27 @@ fn fit_ridge(
 }
 
 fn fit_classes(args: &Fit, x: &Matrix, rows: &Rows, facts: &FitFacts) -> anyhow::Result<(AnyFit, Fitted)> {
-    let penalty = args.lambda.unwrap_or(0.0);
+    let penalty = args.lambda.unwrap_or(Logistic::default().penalty);
+    rows.check_classes(&facts.target)?;
+    if args.model == Model::Logistic {
+        let count = rows.labels.iter().collect::<BTreeSet<_>>().len();
+        two_classes(count, &facts.target)?;
+    }
     let model = Logistic { penalty, intercept: facts.intercept, ..Logistic::default() };
     let fit = match &rows.weights {
         Some(weights) => model.fit_weighted(x.view(), &rows.labels, weights)?,
         None => model.fit(x.view(), &rows.labels)?,
     };
-    if args.model == Model::Logistic && fit.classes.len() != 2 {
-        let message = format!(
-            "{:?} has {} classes; logistic regression tells two apart",
-            facts.target,
-            fit.classes.len()
-        );
-        return Err(Usage::with_hint(message, "`--model softmax` takes any number of classes").into());
-    }
     let fitted = logistic(&fit, penalty, facts)?;
     Ok((AnyFit::Classes(fit), fitted))
+}
+
+fn two_classes(count: usize, target: &str) -> Result<(), Usage> {
+    if count <= 2 {
+        return Ok(());
+    }
+    let message = format!("{target:?} has {count} classes; logistic regression tells two apart");
+    Err(Usage::with_hint(message, "`--model softmax` takes any number of classes"))
 }
 
 impl AnyFit {

@@ -6,7 +6,7 @@ use crate::artifact::Written;
 use crate::failure::Usage;
 use crate::source::Sources;
 use anyhow::Context;
-use spanwise::linear::told::{FitFacts, Fitted, least_squares};
+use spanwise::linear::told::{FitFacts, Fitted, counted, least_squares};
 use spanwise::linear::{CsrRows, LeastSquares};
 use spanwise_io::Sparse;
 
@@ -17,14 +17,15 @@ pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result
         .list("--target", target)
         .context("`--target`: the table is a sparse matrix, whose target is an array of its own")?;
     if y.len() != x.rows || x.starts.len() != x.rows + 1 {
-        let message = format!("`--target` has {} numbers, the sparse matrix {} rows", y.len(), x.rows);
+        let (numbers, rows) = (counted(y.len(), "number", "numbers"), counted(x.rows, "row", "rows"));
+        let message = format!("`--target` has {numbers}, the sparse matrix {rows}");
         return Err(Usage::new(message).into());
     }
     let rows = CsrRows::new(x.columns, &x.starts, &x.places, &x.values)?;
     let fit = LeastSquares::new().intercept(settings.intercept).fit(&rows, &y[..])?;
     let facts = FitFacts {
         target: target.to_owned(),
-        names: (0..x.columns).map(|j| format!("x[{j}]")).collect(),
+        names: (0..x.columns).map(|j| format!("c{j}")).collect(),
         weights: None,
         intercept: settings.intercept,
         confidence: settings.confidence,

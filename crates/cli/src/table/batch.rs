@@ -14,6 +14,9 @@ pub(crate) struct Role {
     target: Option<String>,
     classes: bool,
     weights: Option<String>,
+    /// The option that names the target.
+    option: &'static str,
+    missing_hint: &'static str,
 }
 
 impl Role {
@@ -22,12 +25,14 @@ impl Role {
             target: asked.target.map(str::to_owned),
             classes: asked.classes,
             weights: asked.weights.map(str::to_owned),
+            option: asked.target_option,
+            missing_hint: asked.missing_hint,
         }
     }
 
     /// For rows to predict.
-    pub(crate) fn without_target(_: &Asked<'_>) -> Self {
-        Role { target: None, classes: false, weights: None }
+    pub(crate) fn without_target(asked: &Asked<'_>) -> Self {
+        Role { target: None, classes: false, weights: None, ..Role::new(asked) }
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = String> + '_ {
@@ -83,6 +88,28 @@ impl Rows {
         self.filled += other.filled;
     }
 
+    /// Refuses classes that are measurements, or as many as rows. `target` is their column.
+    pub(crate) fn check_classes(&self, target: &str) -> Result<(), Usage> {
+        let fraction = |label: &&Label| label.0.trim().parse::<f64>().is_ok_and(|v| v.fract() != 0.0);
+        if let Some(label) = self.labels.iter().find(fraction) {
+            let message = format!("{target:?} holds {}; classes are words or whole numbers", label.0);
+            let hint = "numbers are fitted by least squares, the model unless another is asked for";
+            return Err(Usage::with_hint(message, hint));
+        }
+        let mut different: Vec<&Label> = self.labels.iter().collect();
+        different.sort_unstable();
+        different.dedup();
+        if different.len() == self.labels.len() && different.len() > 2 {
+            let message = format!(
+                "{target:?} has {} classes in {} rows; expected classes that some rows share",
+                different.len(),
+                self.labels.len()
+            );
+            return Err(Usage::with_hint(message, "a column of names or numbers of rows is no target"));
+        }
+        Ok(())
+    }
+
     /// The features as a matrix; `file` is named where there are none.
     pub(crate) fn matrix(&mut self, file: &str) -> anyhow::Result<Matrix> {
         if self.index.is_empty() {
@@ -113,17 +140,20 @@ fn column_of(column: &Column) -> design::Column<'_> {
 
 /// The rows of `table`, the first of which is row `start` of the file's data.
 pub(super) fn rows(table: &Table, design: &Design, role: &Role, start: u64) -> anyhow::Result<Rows> {
-    let target = role.target.as_deref().map(|name| Outcome::new(table, name, role.classes)).transpose()?;
-    let weights = role.weights.as_deref().map(|name| Outcome::new(table, name, false)).transpose()?;
+    let outcome = |name: &Option<String>, option, classes| {
+        name.as_deref().map(|name| Outcome::new(table, name, option, classes)).transpose()
+    };
+    let target = outcome(&role.target, role.option, role.classes)?;
+    let weights = outcome(&role.weights, "--weights", false)?;
     let drop = design.missing() == Missing::Drop;
     let present =
         |row: usize| [&target, &weights].into_iter().flatten().all(|outcome| outcome.is_present(row));
     let encoded = design
         .encode(&columns_of(table), |row| !drop || present(row))
-        .map_err(|error| located(table, error))?;
+        .map_err(|error| located(table, error, role.missing_hint))?;
     for outcome in [&target, &weights].into_iter().flatten() {
         if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
-            return Err(missing_at(table, row, outcome.index, outcome.value(row), true));
+            return Err(missing_at(table, row, outcome.index, outcome.value(row), OUTCOME));
         }
     }
     if let Some(weights) = &weights
@@ -158,7 +188,7 @@ struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn new(table: &'a Table, name: &str, classes: bool) -> anyhow::Result<Self> {
+    fn new(table: &'a Table, name: &str, option: &str, classes: bool) -> anyhow::Result<Self> {
         let column = table.column(name)?;
         let index = table.columns().iter().position(|column| column.name == name).unwrap_or(0);
         if let (Values::Categories(categories), false) = (&column.values, classes) {
@@ -166,11 +196,15 @@ impl<'a> Outcome<'a> {
                 (0..table.rows()).find_map(|row| categories.get(row).filter(|t| t.parse::<f64>().is_err()));
             let row = (0..table.rows()).find(|&row| categories.get(row) == text).unwrap_or(0);
             let message = format!(
-                "{}: found {:?}; the target and the weights must be numbers",
+                "{}: found {:?}; `{option}` names a column of numbers",
                 table.place(row, index),
                 text.unwrap_or_default()
             );
-            return Err(Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes").into());
+            return Err(match option {
+                "--target" => Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes"),
+                _ => Usage::new(message),
+            }
+            .into());
         }
         Ok(Outcome { index, values: &column.values })
     }
@@ -197,10 +231,13 @@ impl<'a> Outcome<'a> {
     }
 }
 
+/// What to do about a value that is missing in a target or in weights.
+const OUTCOME: &str = "`--missing drop` leaves such rows out";
+
 /// The error with the place in the file.
-fn located(table: &Table, error: DesignError) -> anyhow::Error {
+fn located(table: &Table, error: DesignError, hint: &str) -> anyhow::Error {
     match &error {
-        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, false),
+        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, hint),
         DesignError::NewLevel { index, row, level, .. } => {
             let message =
                 format!("{}: {level:?} is a level the model was not fitted with", table.place(*row, *index));
@@ -210,13 +247,8 @@ fn located(table: &Table, error: DesignError) -> anyhow::Error {
     }
 }
 
-fn missing_at(table: &Table, row: usize, index: usize, value: f64, outcome: bool) -> anyhow::Error {
+fn missing_at(table: &Table, row: usize, index: usize, value: f64, hint: &str) -> anyhow::Error {
     let found = if value.is_nan() { "nothing".to_owned() } else { value.to_string() };
     let message = format!("{}: found {found}; expected a finite number", table.place(row, index));
-    let hint = if outcome {
-        "`--missing drop` leaves such rows out"
-    } else {
-        "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean"
-    };
     anyhow!(Usage::with_hint(message, hint))
 }

@@ -137,7 +137,7 @@ fn bad_inputs_are_refused_with_what_was_meant() {
         (&[&longley(), "--target", "TOTEMP", "--columns", "GNPP"], &["GNPP", "GNP"]),
         (&[&one, "--target", "y"], &["found 1 row; expected at least 2"]),
         (&[&gone, "--target", "y", "--missing", "drop"], &["no row is left of 2"]),
-        (&[&words, "--target", "y", "--weights", "w"], &["must be numbers"]),
+        (&[&words, "--target", "y", "--weights", "w"], &["names a column of numbers"]),
         (&[&longley()], &["`--target` is needed"]),
         (&[&longley(), "--target", "TOTEMP", "--causal"], &["`--causal` is for attention"]),
         (&["--q", "1,0;0,1", "--k", "1,0,1", "--v", "1,2"], &["width"]),

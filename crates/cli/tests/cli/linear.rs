@@ -174,7 +174,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("decompose 1,2;3,4 --kind qr --rank 1", &["--rank"]),
     ("decompose 1,2;3,4 --kind qr --method exact", &["--method"]),
     ("decompose 1,2;3,4 --kind svd --out @/f.csv", &["--out", "f.csv"]),
-    ("solve --a 1,2;3,4 --b 1,2,3", &["`b`", "`A`"]),
+    ("solve --a 1,2;3,4 --b 1,2,3", &["`--b`", "`--a`"]),
     ("solve --a 1,1;1,1 --b 1,2 --method lu", &["singular", "rank 1"]),
     ("solve --a 1,2;2,1 --b 1,2 --method cholesky", &["positive definite"]),
     ("solve --a 1,2;3,4 --b 1,2 --sparse", &["--a", "2 columns"]),

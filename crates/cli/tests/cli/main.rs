@@ -9,6 +9,7 @@ mod fit;
 mod harness;
 mod help;
 mod linear;
+mod odd_cases;
 #[cfg(unix)]
 mod readme;
 mod sparse;

@@ -45,7 +45,7 @@ fn a_sparse_table_is_fitted() {
     let terms = json["coefficients"][0]["terms"].as_array().unwrap();
     let estimates: Vec<f64> = terms.iter().map(|term| term["estimate"].as_f64().unwrap()).collect();
     assert!((estimates[0] - 1.0).abs() < 1e-13 && (estimates[1] - 2.0).abs() < 1e-13, "{estimates:?}");
-    assert_eq!(terms[1]["name"], "x[1]");
+    assert_eq!(terms[1]["name"], "c1");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn every_format_gives_the_same_fit() {
     let numbers: Vec<f64> = (0..2 * ROWS)
         .map(|at| match &table.columns()[at % 2].values {
             Values::Numbers(numbers) => numbers[at / 2],
-            Values::Categories(_) => unreachable!(),
+            Values::Categories(_) => unreachable!("the table holds numbers alone"),
         })
         .collect();
     let tensor = Tensor::new(numbers, &[ROWS, 2]).unwrap();

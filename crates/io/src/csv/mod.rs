@@ -99,6 +99,11 @@ impl Text {
         Ok(text)
     }
 
+    /// With this byte between the fields, if one is given.
+    pub(crate) fn separated_by(self, delimiter: Option<u8>) -> Self {
+        Text { delimiter: delimiter.unwrap_or(self.delimiter), ..self }
+    }
+
     /// Bytes in all.
     fn len(&self) -> u64 {
         match &self.source {

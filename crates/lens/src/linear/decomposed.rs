@@ -227,13 +227,17 @@ fn pca(x: View<'_, f64>, components: Option<usize>, method: PcaWay) -> Result<De
         vector("singular_values", "of the centred rows", found.singular_values.clone()),
     ];
     let kept: f64 = found.explained_variance_ratio.iter().sum();
-    let sentence = format!(
-        "{} of {} directions hold {} of the variance",
-        found.components.rows(),
-        found.mean.len(),
-        percent(kept)
-    );
     let total = found.total_variance;
+    let sentence = if total > 0.0 {
+        format!(
+            "{} of {} directions hold {} of the variance",
+            found.components.rows(),
+            found.mean.len(),
+            percent(kept)
+        )
+    } else {
+        "all rows are alike: there is no variance, and any directions do".to_owned()
+    };
     Ok(Decomposed {
         method: Some(format!("{:?}", found.method).to_lowercase()),
         strength_name: "variance",

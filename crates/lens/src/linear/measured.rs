@@ -135,6 +135,8 @@ pub struct MeasuredDependency {
     pub residual: f64,
     /// Whether every number in the formula is a short one that was verified.
     pub exact: bool,
+    /// Whether the formula names no other column.
+    pub constant: bool,
 }
 
 /// Whether a vector lies in the span of the columns, and what proves it.
@@ -256,6 +258,7 @@ fn dependency(found: &linear::Dependency, names: &[String]) -> MeasuredDependenc
         formula: found.formula(names),
         residual: found.residual,
         exact: found.exact,
+        constant: found.terms.is_empty(),
     }
 }
 
@@ -296,13 +299,19 @@ fn findings(measured: &Measured) -> Vec<Finding> {
             short(found.residual),
             found.column
         );
+        let (severity, sentence) = if found.constant {
+            let sentence = format!(
+                "`{}` is constant: it adds nothing to an intercept ({})",
+                found.column, found.formula
+            );
+            (Severity::Caution, sentence)
+        } else {
+            (Severity::Serious, format!("`{}` adds no direction: {}", found.column, found.formula))
+        };
         all.push(
-            Finding::new(
-                Severity::Serious,
-                format!("`{}` adds no direction: {}", found.column, found.formula),
-            )
-            .advised(format!("leave `{}` out; nothing that can be predicted is lost", found.column))
-            .certified(certificate),
+            Finding::new(severity, sentence)
+                .advised(format!("leave `{}` out; nothing that can be predicted is lost", found.column))
+                .certified(certificate),
         );
     }
     if measured.rows < measured.columns {

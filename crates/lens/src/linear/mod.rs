@@ -10,6 +10,7 @@ mod solved;
 
 pub use crate::finding::{Evidence, Finding, Severity};
 pub use decomposed::{Decomposed, Decomposition, Factor, PcaWay, Strength, decompose};
+pub(crate) use fitted::common;
 pub use fitted::{
     Coefficients, Computation, Encoded, FitFacts, Fitted, FittedDependency, FittedRank, Label, Measure,
     Term as FittedTerm, Tried, constrained, kernel, least_squares, logistic, ridge,
@@ -22,12 +23,12 @@ pub use projected::{Projected, ProjectedColumn, project};
 pub use solved::{SolveWay, Solved, SolvedColumn, System, solve};
 
 /// `3 columns`, `1 column`.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A number in a sentence: three digits.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let size = value.abs();
     match value {
         _ if value.is_nan() => "NaN".to_owned(),

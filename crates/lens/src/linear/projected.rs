@@ -1,6 +1,6 @@
 //! Vectors split by a column space.
 
-use super::{Finding, Severity, percent, short};
+use super::{Finding, Severity, counted, percent, short};
 use crate::Array;
 use crate::array::{number, numbers};
 use serde::Serialize;
@@ -94,8 +94,13 @@ fn findings(vectors: &[ProjectedColumn], rank: usize, onto: &[String]) -> Vec<Fi
     let mut all = Vec::new();
     if rank < onto.len() {
         let sentence = format!(
-            "the {} columns span {rank} dimensions: other coefficients give the same part",
-            onto.len()
+            "{} span {}: other coefficients give the same part",
+            if onto.len() == 1 {
+                "the column is zero and its multiples".to_owned()
+            } else {
+                format!("the {} columns", onto.len())
+            },
+            counted(rank, "dimension", "dimensions")
         );
         all.push(Finding::new(Severity::Caution, sentence));
     }

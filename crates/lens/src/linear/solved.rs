@@ -1,6 +1,6 @@
 //! Systems solved, with how well.
 
-use super::{Finding, Severity, short};
+use super::{Finding, Severity, counted, short};
 use crate::Array;
 use crate::array::{number, numbers};
 use serde::Serialize;
@@ -209,9 +209,12 @@ fn findings(solved: &Solved) -> Vec<Finding> {
     let mut all = Vec::new();
     let (n, p) = solved.shape;
     if solved.rank < p {
+        // No iteration or rounding leaves as much where an exact answer exists.
+        let unsolved = solved.answers.iter().any(|answer| answer.relative_residual > 1e-8);
         let sentence = format!(
-            "A has rank {} of {p}: many x do equally well, and this is the shortest of them",
-            solved.rank
+            "A has rank {} of {p}: {} x do equally well, and this is the shortest of them",
+            solved.rank,
+            if unsolved { "none solves the system, many" } else { "many" }
         );
         all.push(Finding::new(Severity::Serious, sentence));
     } else if n > p {
@@ -220,8 +223,9 @@ fn findings(solved: &Solved) -> Vec<Finding> {
     if solved.condition * f64::EPSILON > 1e-6 {
         let digits = (-(solved.condition * f64::EPSILON).log10()).max(0.0).floor();
         let sentence = format!(
-            "the condition number is {}: about {digits} digits of x can be trusted",
-            short(solved.condition)
+            "the condition number is {}: about {} of x can be trusted",
+            short(solved.condition),
+            counted(digits as usize, "digit", "digits")
         );
         all.push(Finding::new(Severity::Caution, sentence));
     }

@@ -25,6 +25,7 @@ mod separation;
 mod singular;
 mod softmax;
 mod special;
+mod strict;
 
 pub use distributions::{ChiSquared, Distribution, FisherF, Normal, StudentT};
 pub use kernel::Kernel;

@@ -56,7 +56,7 @@ pub struct RidgeFit {
     pub coefficients: Vec<f64>,
     /// `Σ ωᵢ·(yᵢ − ŷᵢ)²`.
     pub residual_sum_of_squares: f64,
-    /// `1 − residual / total` sum of squares, about the mean where there is an intercept; 1 where the total is 0.
+    /// `1 − residual / total` sum of squares, about the mean where there is an intercept; NaN where the total is 0.
     pub r_squared: f64,
     /// Trace of the hat matrix, the intercept counting 1. `None` where it would cost more than the fit itself: one
     /// penalty and many columns, or a singular problem.
@@ -179,7 +179,7 @@ pub(crate) fn finished(moments: &Moments, alpha: f64, solution: Solution, freedo
         intercept: moments.intercept(&solution.w),
         coefficients: solution.w,
         residual_sum_of_squares: solution.residual_square,
-        r_squared: if total > 0.0 { 1.0 - solution.residual_square / total } else { 1.0 },
+        r_squared: if total > 0.0 { 1.0 - solution.residual_square / total } else { f64::NAN },
         degrees_of_freedom: freedom,
         method: solution.method,
     }

@@ -10,12 +10,14 @@
 //! minimum > 0  d = Σ (1 + v)·z separates: optimality says z·d ≥ 0, and Σ z·d = ‖d‖² > 0
 //! ```
 //!
+//! Rows at a margin of nearly 0 along it may yet lie strictly on their side of another hyperplane: `strict` looks for it.
 //! The answer carries its own proof: the direction, and margins that anyone can recompute.
 
 use super::active_set::{Columns, minimise};
 use super::newton::sizes;
 use super::passes;
 use super::softmax::Problem;
+use super::strict;
 use spanwise_kernels::{Element, Matrix};
 
 /// How the classes are separated.
@@ -48,11 +50,11 @@ pub struct Separation {
 }
 
 /// The rows `z` of every (row, other class) pair, with features divided by their sizes.
-struct Pairs<'a, T> {
-    problem: &'a Problem<'a, T>,
-    sizes: Vec<f64>,
+pub(super) struct Pairs<'a, T> {
+    pub(super) problem: &'a Problem<'a, T>,
+    pub(super) sizes: Vec<f64>,
     /// Rows of positive weight.
-    rows: Vec<usize>,
+    pub(super) rows: Vec<usize>,
     /// `−Σ z`.
     target: Vec<f64>,
 }
@@ -62,12 +64,21 @@ impl<T: Element> Pairs<'_, T> {
         self.problem.classes() - 1
     }
 
+    /// The row of pair `j`.
+    pub(super) fn row_of(&self, j: usize) -> usize {
+        self.rows[j / self.others()]
+    }
+
+    /// The row's own class and the other one.
+    pub(super) fn classes_of(&self, j: usize) -> (usize, usize) {
+        let (label, other) = (self.problem.labels[self.row_of(j)], j % self.others());
+        (label, if other < label { other } else { other + 1 })
+    }
+
     /// Pair `j` as a vector ((K−1)·width), of unit length unless it is 0.
     fn vector(&self, j: usize) -> Vec<f64> {
-        let (row, other) = (self.rows[j / self.others()], j % self.others());
+        let (row, (label, k)) = (self.row_of(j), self.classes_of(j));
         let (width, contrasts) = (self.problem.width(), &self.problem.contrasts);
-        let label = self.problem.labels[row];
-        let k = if other < label { other } else { other + 1 };
         let mut features = vec![0.0; width];
         self.problem.row(row, &mut features);
         let mut z = Vec::with_capacity(width * contrasts.cols());
@@ -93,7 +104,7 @@ impl<T: Element> Pairs<'_, T> {
     }
 
     /// `z·v` for every pair.
-    fn products(&self, v: &[f64]) -> Vec<f64> {
+    pub(super) fn products(&self, v: &[f64]) -> Vec<f64> {
         let per_row = self.others();
         let parts = passes::map_chunks(self.rows.len(), |chunk| {
             let pairs = chunk.start * per_row..chunk.end * per_row;
@@ -159,8 +170,16 @@ fn certify<T: Element>(pairs: &Pairs<'_, T>, mut direction: Vec<f64>) -> Option<
     if best <= 0.0 || margins.iter().any(|&m| m < -zero) {
         return None;
     }
+    let complete = if strict::separates(pairs, &direction) {
+        true
+    } else if let Some(better) = strict::tilted(pairs, &direction, &margins, |m| m <= zero) {
+        direction = better;
+        true
+    } else {
+        false
+    };
     // A row counts as separated if it is strictly inside against every other class.
-    let inside = |row: &[f64]| row.iter().all(|&m| m > zero);
+    let inside = |row: &[f64]| complete || row.iter().all(|&m| m > zero);
     let separated_rows = margins.chunks(pairs.others()).filter(|row| inside(row)).count();
     let boundary_rows = pairs.rows.len() - separated_rows;
     let problem = pairs.problem;
@@ -170,7 +189,7 @@ fn certify<T: Element>(pairs: &Pairs<'_, T>, mut direction: Vec<f64>) -> Option<
     let unscaled: Vec<f64> =
         direction.iter().enumerate().map(|(at, d)| d / pairs.sizes[at % width]).collect();
     let (direction, intercepts) = by_class(problem, &unscaled);
-    let kind = if boundary_rows == 0 { SeparationKind::Complete } else { SeparationKind::Quasi };
+    let kind = if complete { SeparationKind::Complete } else { SeparationKind::Quasi };
     Some(Separation { kind, direction, intercepts, columns, separated_rows, boundary_rows })
 }
 

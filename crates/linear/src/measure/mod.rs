@@ -31,6 +31,7 @@ mod tests;
 
 pub use angles::{angle, principal_angles};
 pub use collinearity::{ConditionIndices, Inflation, condition_indices, inflation};
+pub(crate) use condition::of_factor as condition_of_factor;
 pub use condition::{Condition, condition};
 pub use definiteness::{Definiteness, definiteness};
 pub use dependencies::{Dependency, dependencies};

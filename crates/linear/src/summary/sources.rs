@@ -24,8 +24,48 @@ impl<T: RowSource + ?Sized> RowSource for Borrowed<'_, T> {
     }
 }
 
+/// How rows are formed from those of another source.
+pub(crate) trait Forming: Sync {
+    fn source(&self) -> &dyn RowSource;
+
+    /// How many rows there are.
+    fn rows(&self) -> usize {
+        self.source().rows()
+    }
+
+    /// Appends `count` rows from `first` on to `rows`, which is empty.
+    fn form(&self, first: usize, count: usize, rows: &mut Vec<f64>);
+}
+
+/// Rows formed from those of another source.
+pub(crate) struct Formed<F>(F);
+
+impl<F: Forming> RowSource for Formed<F> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.0.source().cols()
+    }
+
+    fn precision(&self) -> f64 {
+        self.0.source().precision()
+    }
+
+    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
+        let cols = self.cols();
+        scratch.clear();
+        scratch.reserve(count * cols);
+        self.0.form(first, count, scratch);
+        Block::new(scratch, count, cols, Layout::Rows { stride: cols })
+    }
+}
+
 /// Some rows of another source, in their order.
-pub(crate) struct SelectedRows<'a> {
+pub(crate) type SelectedRows<'a> = Formed<Selected<'a>>;
+
+pub(crate) struct Selected<'a> {
     source: &'a dyn RowSource,
     kept: &'a [usize],
 }
@@ -33,39 +73,33 @@ pub(crate) struct SelectedRows<'a> {
 impl<'a> SelectedRows<'a> {
     /// Rows `kept`, ascending.
     pub(crate) fn new(source: &'a dyn RowSource, kept: &'a [usize]) -> Self {
-        SelectedRows { source, kept }
+        Formed(Selected { source, kept })
     }
 }
 
-impl RowSource for SelectedRows<'_> {
+impl Forming for Selected<'_> {
+    fn source(&self) -> &dyn RowSource {
+        self.source
+    }
+
     fn rows(&self) -> usize {
         self.kept.len()
     }
 
-    fn cols(&self) -> usize {
-        self.source.cols()
-    }
-
-    fn precision(&self) -> f64 {
-        self.source.precision()
-    }
-
-    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
-        let cols = self.cols();
-        let mut own = Vec::new();
-        scratch.clear();
-        scratch.reserve(count * cols);
+    fn form(&self, first: usize, count: usize, rows: &mut Vec<f64>) {
+        let (cols, mut own) = (self.source.cols(), Vec::new());
         // Neighbours that are neighbours in the source too are read together.
         for run in self.kept[first..first + count].chunk_by(|a, b| a + 1 == *b) {
             let block = self.source.block(run[0], run.len(), &mut own);
-            scratch.extend((0..run.len()).flat_map(|i| (0..cols).map(move |j| block.get(i, j))));
+            rows.extend((0..run.len()).flat_map(|i| (0..cols).map(move |j| block.get(i, j))));
         }
-        Block::new(scratch, count, cols, Layout::Rows { stride: cols })
     }
 }
 
 /// (x − shift) · 2^exponent, column by column.
-pub(crate) struct Scaled<'a> {
+pub(crate) type Scaled<'a> = Formed<Scale<'a>>;
+
+pub(crate) struct Scale<'a> {
     source: &'a dyn RowSource,
     shift: &'a [f64],
     exponents: &'a [i32],
@@ -74,37 +108,25 @@ pub(crate) struct Scaled<'a> {
 impl<'a> Scaled<'a> {
     /// One shift and one exponent a column.
     pub(crate) fn new(source: &'a dyn RowSource, shift: &'a [f64], exponents: &'a [i32]) -> Self {
-        Scaled { source, shift, exponents }
+        Formed(Scale { source, shift, exponents })
     }
 }
 
-impl RowSource for Scaled<'_> {
-    fn rows(&self) -> usize {
-        self.source.rows()
+impl Forming for Scale<'_> {
+    fn source(&self) -> &dyn RowSource {
+        self.source
     }
 
-    fn cols(&self) -> usize {
-        self.source.cols()
-    }
-
-    fn precision(&self) -> f64 {
-        self.source.precision()
-    }
-
-    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
-        let cols = self.cols();
-        let mut own = Vec::new();
+    fn form(&self, first: usize, count: usize, rows: &mut Vec<f64>) {
+        let (cols, mut own) = (self.source.cols(), Vec::new());
         let block = self.source.block(first, count, &mut own);
-        scratch.clear();
-        scratch.reserve(count * cols);
         for i in 0..count {
             // Scaled before it is shifted, so that neither 1e308 − (−1e308) overflows nor a tiny difference vanishes.
-            scratch.extend((0..cols).map(|j| {
+            rows.extend((0..cols).map(|j| {
                 let scale = |value| times_power_of_two(value, self.exponents[j]);
                 scale(block.get(i, j)) - scale(self.shift[j])
             }));
         }
-        Block::new(scratch, count, cols, Layout::Rows { stride: cols })
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Files, facts, findings, paragraph, written};
 use crate::Ink;
 use crate::block::{Block, Line, Style};
 use crate::sheet::{Cell, Sheet, significant};
-use spanwise_lens::linear::{Coefficients, Fitted, FittedTerm};
+use spanwise_lens::linear::{Coefficients, Fitted, FittedTerm, counted, short};
 
 /// Digits of an estimate, if all of them are certain.
 const MOST: usize = 10;
@@ -127,15 +127,18 @@ fn how(fitted: &Fitted) -> Vec<(String, String)> {
         say(
             "rank",
             format!(
-                "{} of {} terms (tolerance {:.1e}, gap {:.1e}{sure})",
-                rank.rank, rank.terms, rank.tolerance, rank.gap
+                "{} of {} (tolerance {:.1e}, gap {}{sure})",
+                rank.rank,
+                counted(rank.terms, "term", "terms"),
+                rank.tolerance,
+                if rank.gap.is_finite() { format!("{:.1e}", rank.gap) } else { short(rank.gap) }
             ),
         );
-        say("condition", format!("{:.2e} to {:.2e}, columns scaled", rank.condition, rank.condition_bound));
+        say("condition", format!("{}, terms scaled to length 1", short(rank.condition)));
     }
     for encoded in &fitted.encodings {
-        let levels = encoded.levels.len();
-        say("category", format!("{}: {levels} levels, reference {}", encoded.column, encoded.reference));
+        let levels = counted(encoded.levels.len(), "level", "levels");
+        say("category", format!("{}: {levels}, reference {}", encoded.column, encoded.reference));
     }
     if let Some(weights) = &fitted.weights {
         say("weights", weights.clone());

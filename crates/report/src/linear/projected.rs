@@ -4,7 +4,7 @@ use super::{Files, findings, written};
 use crate::Ink;
 use crate::block::{Block, Line, Style};
 use crate::sheet::{Cell, Sheet, significant};
-use spanwise_lens::linear::Projected;
+use spanwise_lens::linear::{Projected, counted};
 
 /// Columns and vectors beyond this many are not shown.
 const SHOWN: usize = 40;
@@ -13,9 +13,9 @@ const SHOWN: usize = 40;
 pub fn projected_text(projected: &Projected, files: Files<'_>, ink: Ink) -> String {
     let mut page = Block::default();
     let heading = format!(
-        "onto the span of {} columns of {} rows, dimension {}",
-        projected.onto.len(),
-        projected.rows,
+        "onto the span of {} of {}, dimension {}",
+        counted(projected.onto.len(), "column", "columns"),
+        counted(projected.rows, "row", "rows"),
         projected.rank
     );
     page.push(Line::new(Style::Heading, heading));

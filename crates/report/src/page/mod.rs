@@ -17,6 +17,7 @@ use crate::figure::{FIGURE_STYLE, Theme, escaped, variables};
 use figure::Shown;
 use prose::prose;
 use spanwise_lens::explain::{Explanation, Severity, Subject};
+use spanwise_lens::linear::counted;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -103,35 +104,31 @@ fn title(subject: &Subject) -> String {
     match subject {
         Subject::Table { target, columns, classes, .. } => {
             let what = if classes.is_empty() { "" } else { "Classes of " };
-            format!("{what}`{target}`, explained by {columns} column{}", plural(*columns))
+            format!("{what}`{target}`, explained by {}", counted(*columns, "column", "columns"))
         }
         Subject::Attention { heads, .. } => {
-            format!(
-                "Where {heads} attention head{} look{}",
-                plural(*heads),
-                if *heads == 1 { "s" } else { "" }
-            )
+            format!("Where {} look{}", counted(*heads, "attention head", "attention heads"), look(*heads))
         }
         Subject::Layers { layers, heads, .. } => {
-            format!("Where {heads} heads of {layers} attention layer{} look", plural(*layers))
+            let (heads_of, layers) =
+                (counted(*heads, "head", "heads"), counted(*layers, "attention layer", "attention layers"));
+            format!("Where {heads_of} of {layers} look{}", look(*heads))
         }
     }
 }
 
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+/// The ending of a verb.
+fn look(count: usize) -> &'static str {
+    if count == 1 { "s" } else { "" }
 }
 
 /// What was read, in one line.
 fn facts(subject: &Subject) -> (String, String) {
     match subject {
         Subject::Table { source, rows, rows_read, columns, classes, weights, intercept, .. } => {
-            let mut facts = vec![if rows == rows_read {
-                format!("{rows} rows")
-            } else {
-                format!("{rows} of {rows_read} rows")
-            }];
-            facts.push(format!("{columns} columns after encoding"));
+            let read = counted(*rows_read as usize, "row", "rows");
+            let mut facts = vec![if rows == rows_read { read } else { format!("{rows} of {read}") }];
+            facts.push(format!("{} after encoding", counted(*columns, "column", "columns")));
             if !classes.is_empty() {
                 facts.push(format!("{} classes", classes.len()));
             }
@@ -155,9 +152,9 @@ fn facts(subject: &Subject) -> (String, String) {
         } => {
             let mut facts = vec![
                 format!("batch {batch}"),
-                format!("{heads} query heads"),
-                format!("{key_value_heads} key/value heads"),
-                format!("{queries} queries × {keys} keys"),
+                counted(*heads, "query head", "query heads"),
+                counted(*key_value_heads, "key/value head", "key/value heads"),
+                format!("{} × {}", counted(*queries, "query", "queries"), counted(*keys, "key", "keys")),
                 format!("widths {key_width} and {value_width}"),
                 format!("scale {}", crate::figure::significant(*scale, 4)),
             ];
@@ -166,7 +163,12 @@ fn facts(subject: &Subject) -> (String, String) {
         }
         Subject::Layers { source, layers, heads, queries, keys, rows } => {
             let facts = format!(
-                "{layers} layers · {heads} heads · up to {queries} queries × {keys} keys · {rows} rows"
+                "{} · {} · up to {} × {} · {}",
+                counted(*layers, "layer", "layers"),
+                counted(*heads, "head", "heads"),
+                counted(*queries, "query", "queries"),
+                counted(*keys, "key", "keys"),
+                counted(*rows as usize, "row", "rows")
             );
             (source.clone(), facts)
         }

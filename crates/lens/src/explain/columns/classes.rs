@@ -13,7 +13,7 @@ use crate::explain::{
     Severity, Table, TableCell,
 };
 use crate::explain::{acting, settled};
-use crate::linear::{Label, percent};
+use crate::linear::{Label, counted, percent};
 use spanwise_kernels::Matrix;
 use spanwise_linear::LinearError;
 use spanwise_linear::fit::{Distribution, Logistic, LogisticFit, Normal, SeparationKind};
@@ -95,18 +95,19 @@ fn verdict(
         .filter(|(i, code)| largest(probabilities.row(*i)) == **code as usize)
         .count();
     let first = format!(
-        "{} explain {} of the deviance of `{}` over {} classes and put {} of {} rows into the right one.",
+        "{} explain {} of the deviance of `{}` over {} classes and put {} of {} into the right one.",
         input.span(),
         percent(fit.r_squared.clamp(0.0, 1.0)),
         input.facts.target,
         fit.classes.len(),
         right,
-        codes.len(),
+        counted(codes.len(), "row", "rows"),
     );
     let second = match &fit.separation {
         Some(_) => "The likelihood has no maximum: coefficients and their errors mean nothing.".to_owned(),
         None if fit.convergence.converged => {
-            format!("The likelihood's maximum was reached in {} steps.", fit.convergence.iterations)
+            let steps = counted(fit.convergence.iterations, "step", "steps");
+            format!("The likelihood's maximum was reached in {steps}.")
         }
         None => "The likelihood's maximum was not reached.".to_owned(),
     };
@@ -121,8 +122,9 @@ fn separation(fit: &LogisticFit<Label>, input: &TableInput<'_>) -> Option<Findin
         SeparationKind::Complete => ("completely", Severity::Serious),
         _ => ("but for rows on the boundary", Severity::Serious),
     };
+    let verb = if names.len() == 1 { "separates" } else { "separate" };
     let sentence = format!(
-        "{} separate the classes of `{}` {way}: {} of {} rows lie strictly on their own side, so the best coefficients \
+        "{} {verb} the classes of `{}` {way}: {} of {} rows lie strictly on their own side, so the best coefficients \
          are infinite",
         names.join(", "),
         input.facts.target,

@@ -8,7 +8,7 @@
 use spanwise_kernels::tall::{Tall, gram};
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::fit::least_squares::Method;
-use spanwise_linear::measure::{ConditionIndices, condition, condition_indices, inflation};
+use spanwise_linear::measure::{ConditionIndices, condition_indices, inflation};
 use spanwise_linear::{LinearError, LinearFit, Summary, decompose};
 
 /// Tables of at most this many numbers are always reflected.
@@ -127,24 +127,17 @@ impl Factor {
     }
 
     /// The terms as a square: the ones where there is an intercept, then the columns.
-    fn terms(&self, intercept: bool, raw: bool) -> Matrix {
+    fn terms(&self, intercept: bool) -> Matrix {
         let first = usize::from(intercept);
         Matrix::from_fn(self.d + 1, self.d + first, |i, j| match j.checked_sub(first) {
             None => self.r[(i, 0)],
-            Some(j) => self.plain(i, j) * if raw { self.unit(j) } else { 1.0 },
+            Some(j) => self.plain(i, j),
         })
-    }
-
-    /// The condition numbers of the terms, as they are and scaled to length 1.
-    pub(super) fn condition(&self, intercept: bool) -> Result<(f64, f64), LinearError> {
-        let terms = self.terms(intercept, true);
-        let found = condition(terms.view())?;
-        Ok((found.raw, found.unit_scaled))
     }
 
     /// Singular values of the unit-scaled terms, largest first, and Belsley's shares.
     pub(super) fn spectrum(&self, intercept: bool) -> Result<(Vec<f64>, ConditionIndices), LinearError> {
-        let mut terms = self.terms(intercept, false);
+        let mut terms = self.terms(intercept);
         for j in 0..terms.cols() {
             let length = norm(&terms.col(j));
             if length > 0.0 {

@@ -8,7 +8,7 @@ use crate::explain::{
     CoefficientRow, Coefficients, Dependencies, Figure, FigureKind, Point, Reach, ReachTerm, Rule, Scatter,
     ShareRow, Shares, Spectrum, Table, TableCell,
 };
-use crate::linear::{percent, short};
+use crate::linear::{common, percent, short};
 use spanwise_linear::LinearError;
 use spanwise_linear::fit::least_squares::Coefficient;
 use spanwise_linear::fit::{Distribution, Normal};
@@ -59,7 +59,7 @@ pub(super) fn coefficients(columns: &Columns<'_>) -> Result<Figure, LinearError>
     let (fit, facts) = (columns.fit, columns.facts);
     let row = |name: &str, c: &Coefficient, scale: Option<f64>, meaningless: Option<String>| {
         let interval = fit.confidence_interval(c, facts.confidence)?;
-        let known = c.standard_error.is_finite();
+        let known = c.standard_error.is_finite() && common::has_errors(fit);
         Ok::<_, LinearError>(CoefficientRow {
             name: name.to_owned(),
             value: c.value,
@@ -67,7 +67,7 @@ pub(super) fn coefficients(columns: &Columns<'_>) -> Result<Figure, LinearError>
             high: known.then_some(interval.upper),
             effect: scale.map(|scale| scale * c.value),
             effect_scale: scale,
-            digits: Some(c.digits()).filter(|digits| digits.is_finite()),
+            digits: common::digits(c),
             meaningless,
         })
     };
@@ -375,8 +375,8 @@ pub(super) fn tables(columns: &Columns<'_>, shares: &Figure) -> Result<Vec<Table
     let mut terms = Table::new("coefficients", "Coefficients", &head);
     let mut push = |name: &str, c: &Coefficient, inflation: Option<f64>| {
         let interval = fit.confidence_interval(c, facts.confidence)?;
-        let known = |value: f64| Some(value).filter(|value| value.is_finite());
-        let digits = known(c.digits());
+        let known = |value: f64| Some(value).filter(|value| value.is_finite() && common::has_errors(fit));
+        let digits = common::digits(c);
         terms.rows.push(vec![
             TableCell::from(name),
             TableCell::Number { value: c.value, digits },

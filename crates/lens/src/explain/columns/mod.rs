@@ -26,6 +26,7 @@ mod words;
 
 use super::random::Random;
 use super::{Explanation, Figure, Subject, Table, settled};
+use crate::linear::common::conditions;
 use crate::linear::{FitFacts, Label, counted};
 use factor::Factor;
 use reach::{Candidate, SampleRows};
@@ -162,7 +163,7 @@ impl Looked {
         for (&j, value) in kept.iter().zip(factor.inflation(&kept, intercept)?) {
             inflation[j] = value;
         }
-        let condition = factor.condition(intercept)?;
+        let condition = conditions(&fit)?;
         Ok(Looked { fit, factor, kept, near, inflation, condition })
     }
 
@@ -222,7 +223,7 @@ fn numbers(
     let looked = Looked::new(input, y, &mut clock)?;
     let columns = looked.columns(input.facts);
     let target = looked.fit.target();
-    let varies = target.total_squares > 0.0;
+    let varies = target.varies();
     let inside_exactly = target.residual_squares <= 1e-20 * target.total_squares;
 
     clock.start("rows");
@@ -266,7 +267,9 @@ fn numbers(
     let mut tables = figures::tables(&columns, &shares)?;
     tables.push(sweep::table(&columns)?);
     tables.push(figures::row_table(&looked_rows, &|i| y[i], &row_number));
-    let mut drawn = vec![figures::reach(reached.as_ref(), kernel, r_squared, &columns)];
+    // Of a target that does not vary there are no shares.
+    let mut drawn: Vec<Figure> =
+        varies.then(|| figures::reach(reached.as_ref(), kernel, r_squared, &columns)).into_iter().collect();
     drawn.push(figures::coefficients(&columns)?);
     drawn.extend(figures::dependencies(&columns));
     drawn.push(figures::spectrum(&columns)?);

@@ -25,8 +25,10 @@ pub(super) struct NearDependency {
     pub(super) constant: f64,
     /// What the formula leaves, as a share of the column's standard deviation (of its length without an intercept).
     pub(super) size: f64,
-    /// The variance inflation factor.
+    /// The variance inflation factor among the columns that were not set aside before.
     pub(super) inflation: f64,
+    /// The columns that were, for formulas found before this one.
+    pub(super) aside: Vec<usize>,
 }
 
 /// The near-dependencies among `independent` columns of a table of `rows` rows.
@@ -48,7 +50,8 @@ pub(super) fn near_dependencies(
             break;
         }
         let column = active.remove(worst);
-        found.push(formula(factor, column, &active, inflation[worst], intercept));
+        let aside = found.iter().map(|found: &NearDependency| found.column).collect();
+        found.push(NearDependency { aside, ..formula(factor, column, &active, inflation[worst], intercept) });
     }
     Ok(found)
 }
@@ -76,7 +79,7 @@ fn formula(
     } else {
         0.0
     };
-    NearDependency { column, terms, constant, size: left / norm(&target), inflation }
+    NearDependency { column, terms, constant, size: left / norm(&target), inflation, aside: Vec::new() }
 }
 
 /// The candidates, taken greedily, that bring the target's remainder to `enough`; their coefficients; the remainder.

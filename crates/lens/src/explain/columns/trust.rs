@@ -4,17 +4,13 @@ use super::factor::Factor;
 use super::near::NearDependency;
 use crate::explain::Formula;
 use crate::finding::{Finding, Severity};
-use crate::linear::{FitFacts, counted, percent, short};
+use crate::linear::{FitFacts, common, counted, percent, short};
 use spanwise_linear::LinearFit;
 
-/// Fewer certain digits than this must not be relied on.
-const FEW_DIGITS: f64 = 4.0;
 /// Inflation from which a coefficient that may be 0 says nothing by itself.
 const SHARED: f64 = 30.0;
 /// A near-dependency that leaves less than this share makes coefficients useless, not only uncertain.
 const ALMOST_EXACT: f64 = 1e-5;
-/// Numbers that differ by less than this share are the same, written twice.
-const SAME: f64 = 1e-12;
 
 /// What is known of the columns.
 pub(super) struct Columns<'a> {
@@ -33,11 +29,6 @@ pub(super) struct Columns<'a> {
 impl Columns<'_> {
     fn name(&self, j: usize) -> &str {
         &self.facts.names[j]
-    }
-
-    /// The standard deviation of a column by name.
-    fn spread(&self, name: &str) -> f64 {
-        self.facts.names.iter().position(|other| other == name).map_or(0.0, |j| self.factor.deviation(j))
     }
 
     /// Formulas, exact ones first.
@@ -98,7 +89,7 @@ impl Columns<'_> {
         if self.fit.dependencies().iter().any(|found| found.terms.iter().any(|&(i, _)| i == j)) {
             return Some("shared with a column it gives".to_owned());
         }
-        if coefficient.digits() < 1.0 {
+        if common::digits(coefficient).is_some_and(|digits| digits < 1.0) {
             return Some("not one digit is certain".to_owned());
         }
         let p = self.fit.p_value(coefficient);
@@ -122,110 +113,31 @@ impl Columns<'_> {
     }
 
     fn exact(&self) -> Vec<Finding> {
-        let formulas = self.formulas();
-        let finding = |formula: &Formula| {
-            let column = &formula.left;
-            let (name, severity, sentence) = match formula.terms[..] {
-                [] => (
-                    "constant-column",
-                    Severity::Caution,
-                    format!(
-                        "`{column}` is constant ({}): it adds nothing to the intercept",
-                        short(formula.constant)
-                    ),
-                ),
-                [(a, ref other)]
-                    if (a - 1.0).abs() < SAME && formula.constant.abs() < SAME * self.spread(column) =>
-                {
-                    ("duplicated-column", Severity::Serious, format!("`{column}` repeats `{other}`"))
-                }
-                _ => (
-                    "exact-dependency",
-                    Severity::Serious,
-                    format!("`{column}` adds nothing: {}", formula.text),
-                ),
-            };
-            let kept: Vec<String> = self.kept.iter().map(|&j| format!("`{}`", self.name(j))).collect();
-            let set = if kept.len() <= 12 {
-                format!("; the same span: {}", kept.join(", "))
-            } else {
-                format!("; {} columns have the same span", kept.len())
-            };
-            Finding::new(severity, sentence)
-                .named(name)
-                .advised(format!("leave `{column}` out: the same predictions, and one solution{set}"))
-                .certified(format!("the formula leaves {} of the column", short(formula.size)))
-                .evident("left by the formula, share of the column", formula.size)
-                .shown("dependencies")
+        let names: Vec<&str> = self.facts.names.iter().map(String::as_str).collect();
+        let kept: Vec<String> = self.kept.iter().map(|&j| format!("`{}`", self.name(j))).collect();
+        let set = if kept.len() <= 12 {
+            format!("; the same span: {}", kept.join(", "))
+        } else {
+            format!("; {} have the same span", counted(kept.len(), "column", "columns"))
         };
-        formulas.iter().filter(|formula| formula.exact).map(finding).collect()
+        let finding = |found| {
+            let told = common::dependent_column(found, &names).shown("dependencies");
+            Finding { advice: told.advice.map(|advice| advice + &set), ..told }
+        };
+        self.fit.dependencies().iter().map(finding).collect()
     }
 
     /// Too few rows, a target that does not vary or that the columns give exactly.
     fn shape(&self) -> Vec<Finding> {
-        let (fit, target) = (self.fit, &self.facts.target);
-        let (rows, rank) = (fit.rows(), fit.rank().rank as u64);
-        let mut all = Vec::new();
-        if fit.degrees_of_freedom() == 0 {
-            let sentence = format!(
-                "the model passes through every row: {} for {} leave nothing to estimate errors from",
-                counted(rows as usize, "row", "rows"),
-                counted(rank as usize, "independent term", "independent terms")
-            );
-            all.push(
-                Finding::new(Severity::Serious, sentence)
-                    .named("no-freedom")
-                    .advised("use fewer columns, more rows, or ridge"),
-            );
-        } else if rows < 2 * rank {
-            let sentence = format!("{rows} rows for {rank} terms: less than two rows a term");
-            all.push(
-                Finding::new(Severity::Caution, sentence)
-                    .named("few-rows")
-                    .advised("use fewer columns, more rows, or ridge"),
-            );
-        }
-        let fitted = fit.target();
-        if fitted.total_squares <= 0.0 {
-            let sentence =
-                format!("`{target}` is constant: there is nothing to explain, and R² has no meaning");
-            all.push(Finding::new(Severity::Serious, sentence).named("constant-target"));
-        } else if fit.degrees_of_freedom() > 0 && fitted.residual_squares <= 1e-20 * fitted.total_squares {
-            let sentence = format!("`{target}` is a formula in the columns, to rounding: R² is 1");
-            all.push(
-                Finding::new(Severity::Caution, sentence)
-                    .named("target-in-span")
-                    .advised("was it computed from them? then there is nothing to learn from the fit")
-                    .evident(
-                        "residual, share of the target's variation",
-                        fitted.residual_squares / fitted.total_squares,
-                    )
-                    .shown("coefficients"),
-            );
-        }
-        all
+        let shown = |finding: Finding| match finding.name {
+            "target-in-span" => finding.shown("coefficients"),
+            _ => finding,
+        };
+        common::shape(self.fit, &self.facts.target).into_iter().map(shown).collect()
     }
 
     fn rank(&self) -> Option<Finding> {
-        let rank = self.fit.rank();
-        if !rank.would_change() {
-            return None;
-        }
-        let sentence = format!(
-            "the rank is not certain: {} to {} for tolerances a hundred times larger or smaller than {}",
-            rank.rank_if_looser,
-            rank.rank_if_tighter,
-            short(rank.tolerance)
-        );
-        Some(
-            Finding::new(Severity::Caution, sentence)
-                .named("uncertain-rank")
-                .advised("look at the near-dependencies: the data are as precise as the dependency is small")
-                .certified(format!("kept and dropped differ by a factor of {}", short(rank.gap())))
-                .evident("tolerance", rank.tolerance)
-                .evident("rank", rank.rank as f64)
-                .shown("spectrum"),
-        )
+        Some(common::uncertain_rank(self.fit.rank())?.shown("spectrum"))
     }
 
     fn near_finding(&self, found: &NearDependency) -> Finding {
@@ -235,8 +147,15 @@ impl Columns<'_> {
             "{} to within {} of its {of}; its standard error is {} times what it would be alone",
             self.near_text(found),
             percent(found.size),
-            short(found.inflation.sqrt())
+            short(self.inflation[found.column].sqrt())
         );
+        let inflation = self.inflation[found.column];
+        let aside: Vec<String> = found.aside.iter().map(|&j| format!("`{}`", self.name(j))).collect();
+        let without = if aside.is_empty() {
+            String::new()
+        } else {
+            format!(", without {} {}", aside.join(", "), short(found.inflation))
+        };
         Finding::new(severity, sentence)
             .named("near-dependency")
             .advised(format!(
@@ -244,41 +163,18 @@ impl Columns<'_> {
                 self.name(found.column)
             ))
             .certified(format!(
-                "regressed on the others: R² {}, variance inflation {}",
-                percent(1.0 - 1.0 / found.inflation),
-                short(found.inflation)
+                "regressed on the others: R² {}, variance inflation {}{without}",
+                percent(1.0 - 1.0 / inflation),
+                short(inflation)
             ))
             .evident("left by the formula, share", found.size)
-            .evident("variance inflation", found.inflation)
+            .evident("variance inflation", inflation)
             .shown("dependencies")
     }
 
     fn digits(&self) -> Option<Finding> {
-        let dependent = &self.fit.rank().dependent;
-        let worst = (0..self.facts.names.len())
-            .filter(|j| !dependent.contains(j))
-            .map(|j| (j, self.fit.target().coefficients[j].digits()))
-            .filter(|(_, digits)| !digits.is_nan())
-            .min_by(|a, b| a.1.total_cmp(&b.1))?;
-        // A coefficient of zero has no digits to be certain of.
-        if worst.1 >= FEW_DIGITS || self.condition.1 < 1e4 {
-            return None;
-        }
-        let sentence = format!(
-            "the coefficient of `{}` has {} certain digits: the scaled condition number is {}",
-            self.name(worst.0),
-            worst.1.floor().max(0.0),
-            short(self.condition.1)
-        );
-        Some(
-            Finding::new(Severity::Serious, sentence)
-                .named("few-digits")
-                .advised("drop a column of the near-dependency, or record the columns with more digits")
-                .certified("double-double residuals, and what rounding of the data alone would change")
-                .evident("digits", worst.1)
-                .evident("scaled condition number", self.condition.1)
-                .shown("coefficients"),
-        )
+        let names: Vec<&str> = self.facts.names.iter().map(String::as_str).collect();
+        Some(common::few_digits(self.fit, &names, self.condition.1)?.shown("coefficients"))
     }
 
     fn undetermined(&self) -> Option<Finding> {

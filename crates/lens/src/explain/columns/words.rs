@@ -6,8 +6,7 @@ use super::trust::Columns;
 use super::{TableInput, WORTH};
 use crate::explain::{Computation, acting};
 use crate::finding::{Finding, Severity};
-use crate::linear::{FitFacts, counted, percent, short};
-use spanwise_linear::fit::least_squares::Coefficient;
+use crate::linear::{FitFacts, common, counted, percent, short};
 
 /// What squares, products or a kernel reach beyond the span, if it is worth saying.
 pub(super) fn structure(reached: &Reached, kernel: Option<KernelGain>, facts: &FitFacts) -> Option<Finding> {
@@ -140,11 +139,7 @@ fn certain(columns: &Columns<'_>) -> String {
     let target = columns.fit.target();
     let dependent = &columns.fit.rank().dependent;
     let kept = target.coefficients.iter().enumerate().filter(|(j, _)| !dependent.contains(j)).map(|(_, c)| c);
-    let fewest = kept
-        .chain(&target.intercept)
-        .map(Coefficient::digits)
-        .filter(|d| d.is_finite())
-        .fold(f64::INFINITY, f64::min);
+    let fewest = kept.chain(&target.intercept).filter_map(common::digits).fold(f64::INFINITY, f64::min);
     let rank = columns.fit.rank();
     let rank_text =
         if rank.is_full() { "full".to_owned() } else { format!("{} of {}", rank.rank, rank.terms) };
@@ -155,8 +150,8 @@ fn certain(columns: &Columns<'_>) -> String {
     };
     if fewest.is_finite() {
         format!(
-            "Every determined coefficient has at least {} certain digits, at {condition}.",
-            fewest.floor().max(0.0)
+            "Every determined coefficient has at least {}, at {condition}.",
+            common::certain_digits(fewest)
         )
     } else {
         format!("No coefficient is determined, at {condition}.")
@@ -175,18 +170,23 @@ pub(super) fn computation(
         (
             "fit".to_owned(),
             format!(
-                "least squares, {:?}, {} passes of refinement",
+                "least squares, {:?}, {} of refinement",
                 columns.fit.method(),
-                columns.fit.refinement_steps()
+                counted(columns.fit.refinement_steps(), "pass", "passes")
             ),
         ),
-        ("rank".to_owned(), format!("{} of {} terms, gap {}", rank.rank, rank.terms, short(rank.gap()))),
+        (
+            "rank".to_owned(),
+            format!("{} of {}, gap {}", rank.rank, counted(rank.terms, "term", "terms"), short(rank.gap())),
+        ),
         (
             "condition".to_owned(),
             format!("{} as it is, {} scaled", short(columns.condition.0), short(columns.condition.1)),
         ),
-        ("angle of the target to the span".to_owned(), format!("{}°", short(angle(columns)))),
     ];
+    if columns.fit.target().varies() {
+        settings.push(("angle of the target to the span".to_owned(), format!("{}°", short(angle(columns)))));
+    }
     if let Some(reached) = reached {
         let kernel = kernel.map_or_else(String::new, |kernel| {
             format!(", kernel exp(−{}·‖x − z‖²) with λ = {}", short(kernel.gamma), short(kernel.penalty))
@@ -205,7 +205,12 @@ pub(super) fn computation(
     for encoded in &input.facts.encodings {
         settings.push((
             "category".to_owned(),
-            format!("{}: {} levels, reference {}", encoded.column, encoded.levels.len(), encoded.reference),
+            format!(
+                "{}: {}, reference {}",
+                encoded.column,
+                counted(encoded.levels.len(), "level", "levels"),
+                encoded.reference
+            ),
         ));
     }
     Computation {

@@ -72,7 +72,11 @@ pub fn logistic(fit: &LogisticFit<Label>, penalty: f64, facts: &FitFacts) -> Res
     } else {
         format!("{}: scores of {}; pseudo R² {}.", facts.subject(), classes.join(", "), short(fit.r_squared))
     };
-    "maximum likelihood".clone_into(&mut fitted.computation.method);
+    fitted.computation.method = if penalty > 0.0 {
+        format!("maximum likelihood, penalised with λ = {}", short(penalty))
+    } else {
+        "maximum likelihood".to_owned()
+    };
     fitted.findings = facts.with_rows(findings(fit, facts));
     Ok(fitted)
 }
@@ -113,8 +117,9 @@ fn separation(found: &Separation, facts: &FitFacts) -> Finding {
         SeparationKind::Complete => "completely",
         _ => "but for rows on the boundary",
     };
+    let verb = if columns.len() == 1 { "separates" } else { "separate" };
     let sentence = format!(
-        "{} separate the classes {how}: coefficients grow without end, and their sizes mean nothing",
+        "{} {verb} the classes {how}: coefficients grow without end, and their sizes mean nothing",
         columns.join(", ")
     );
     let certificate = format!(

@@ -1,12 +1,10 @@
 //! Least squares as a statistician reads it.
 
+use super::common::{self, certain_digits, conditions, has_errors};
 use super::{Coefficients, FitFacts, Fitted, FittedDependency, FittedRank, Measure, Term};
 use crate::linear::{Finding, Severity, counted, percent, short};
 use spanwise_linear::fit::least_squares::{Coefficient, Method, Statistics};
 use spanwise_linear::{LinearError, LinearFit};
-
-/// Fewer certain digits than this are a warning.
-const FEW_DIGITS: f64 = 4.0;
 
 /// What a least-squares fit of one target says.
 pub fn least_squares(fit: &LinearFit, facts: &FitFacts) -> Result<Fitted, LinearError> {
@@ -24,7 +22,8 @@ pub fn least_squares(fit: &LinearFit, facts: &FitFacts) -> Result<Fitted, Linear
     let mut fitted = facts.fitted("least squares", vec![Coefficients { class: None, terms }]);
     fitted.computation.method = method(fit);
     fitted.computation.rows_used = fit.rows();
-    fitted.rank = Some(rank(fit));
+    let (_, condition) = conditions(fit)?;
+    fitted.rank = Some(rank(fit, condition));
     fitted.dependencies = fit
         .dependencies()
         .iter()
@@ -38,7 +37,7 @@ pub fn least_squares(fit: &LinearFit, facts: &FitFacts) -> Result<Fitted, Linear
         fitted.measures = measures(fit, &statistics);
         fitted.verdict = verdict(fit, facts, &statistics, &fitted);
     }
-    fitted.findings = facts.with_rows(findings(fit, facts, &fitted));
+    fitted.findings = facts.with_rows(findings(fit, facts, condition));
     Ok(fitted)
 }
 
@@ -49,19 +48,19 @@ fn term(
     confidence: f64,
 ) -> Result<Term, LinearError> {
     let interval = fit.confidence_interval(coefficient, confidence)?;
-    let known = coefficient.standard_error.is_finite();
+    let known = coefficient.standard_error.is_finite() && has_errors(fit);
     let p = fit.p_value(coefficient);
     Ok(Term {
         standard_error: known.then_some(coefficient.standard_error),
         statistic: (known && !coefficient.t().is_nan()).then(|| coefficient.t()),
         p_value: (known && !p.is_nan()).then_some(p),
         interval: known.then_some((interval.lower, interval.upper)),
-        digits: Some(coefficient.digits()),
+        digits: common::digits(coefficient),
         ..Term::plain(name, coefficient.value)
     })
 }
 
-fn rank(fit: &LinearFit) -> FittedRank {
+fn rank(fit: &LinearFit, condition: f64) -> FittedRank {
     let rank = fit.rank();
     FittedRank {
         rank: rank.rank,
@@ -69,8 +68,7 @@ fn rank(fit: &LinearFit) -> FittedRank {
         tolerance: rank.tolerance,
         gap: rank.gap(),
         would_change: rank.would_change(),
-        condition: fit.condition(),
-        condition_bound: fit.condition_bound(),
+        condition,
     }
 }
 
@@ -90,16 +88,18 @@ fn method(fit: &LinearFit) -> String {
 fn measures(fit: &LinearFit, statistics: &Statistics) -> Vec<Measure> {
     let freedom = fit.degrees_of_freedom();
     let explained = fit.rank().rank - usize::from(fit.target().intercept.is_some());
+    // Where nothing is left to estimate a variance from, what rests on it is not defined.
+    let defined = |value: f64| if has_errors(fit) { value } else { f64::NAN };
     vec![
         Measure::new("r_squared", "R²", statistics.r_squared),
         Measure::new("adjusted_r_squared", "adjusted R²", statistics.adjusted_r_squared),
         Measure::new("residual_standard_error", "residual standard error", statistics.residual_deviation)
-            .noted(format!("on {freedom} degrees of freedom")),
-        Measure::new("f", "F", statistics.f).noted(format!("on {explained} and {freedom}")),
-        Measure::new("f_p_value", "p of F", statistics.f_p_value),
-        Measure::new("log_likelihood", "log-likelihood", statistics.log_likelihood),
-        Measure::new("aic", "AIC", statistics.aic),
-        Measure::new("bic", "BIC", statistics.bic),
+            .noted(format!("on {}", counted(freedom as usize, "degree of freedom", "degrees of freedom"))),
+        Measure::new("f", "F", defined(statistics.f)).noted(format!("on {explained} and {freedom}")),
+        Measure::new("f_p_value", "p of F", defined(statistics.f_p_value)),
+        Measure::new("log_likelihood", "log-likelihood", defined(statistics.log_likelihood)),
+        Measure::new("aic", "AIC", defined(statistics.aic)),
+        Measure::new("bic", "BIC", defined(statistics.bic)),
         Measure::new("residual_squares", "residual sum of squares", fit.target().residual_squares),
         Measure::new("rows", "rows", fit.rows() as f64),
         Measure::new("degrees_of_freedom", "degrees of freedom", freedom as f64),
@@ -116,7 +116,11 @@ fn fewest_digits(fitted: &Fitted) -> Option<&Term> {
 fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &Fitted) -> String {
     let target = fit.target();
     let subject = facts.subject();
-    let reach = if target.total_squares > 0.0 {
+    let reach = if !target.varies() {
+        "the target does not vary.".to_owned()
+    } else if !has_errors(fit) {
+        format!("R² {}; the columns give every row, to rounding.", short(statistics.r_squared))
+    } else {
         let outside = (target.residual_squares / target.total_squares).sqrt();
         let of = if facts.intercept { "deviation from its mean" } else { "length" };
         format!(
@@ -124,65 +128,27 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
             short(statistics.r_squared),
             percent(outside)
         )
-    } else {
-        "the target does not vary.".to_owned()
     };
     let certain = fewest_digits(fitted).map_or_else(String::new, |term| {
-        let digits = term.digits.unwrap_or(0.0).floor();
-        format!(" Every coefficient has at least {digits} certain digits (`{}`).", term.name)
+        let digits = certain_digits(term.digits.unwrap_or(0.0));
+        format!(" Every coefficient has at least {digits} (`{}`).", term.name)
     });
     format!("{subject}: {reach}{certain}")
 }
 
-fn findings(fit: &LinearFit, facts: &FitFacts, fitted: &Fitted) -> Vec<Finding> {
-    let mut all = Vec::new();
-    for found in &fitted.dependencies {
-        all.push(
-            Finding::new(Severity::Serious, format!("`{}` adds nothing: {}", found.column, found.formula))
-                .advised(format!("`--exclude {}` gives the same predictions with one solution", found.column))
-                .certified(format!(
-                    "what the formula leaves is {} of the column; the coefficients are those of smallest norm",
-                    short(found.residual)
-                )),
-        );
-    }
-    let rank = fit.rank();
-    if fit.degrees_of_freedom() == 0 {
-        let sentence = format!(
-            "the model passes through every row: {} for {} leave nothing to estimate errors from",
-            counted(fit.rows() as usize, "row", "rows"),
-            counted(rank.rank, "independent term", "independent terms")
-        );
-        all.push(Finding::new(Severity::Serious, sentence).advised("use fewer columns, more rows, or ridge"));
-    }
-    let varies = fit.target().total_squares > 0.0;
-    if !varies {
-        let sentence =
-            format!("`{}` is constant: there is nothing to explain, and R² has no meaning", facts.target);
-        all.push(Finding::new(Severity::Serious, sentence));
-    }
-    if rank.would_change() {
-        let sentence = format!(
-            "the rank is not certain: {} to {} for tolerances a hundred times larger or smaller than {}",
-            rank.rank_if_looser,
-            rank.rank_if_tighter,
-            short(rank.tolerance)
-        );
-        all.push(Finding::new(Severity::Caution, sentence));
-    }
-    if let Some(term) = fewest_digits(fitted).filter(|term| term.digits.is_some_and(|d| d < FEW_DIGITS)) {
-        let sentence = format!(
-            "`{}` has {} certain digits: the columns' condition number is {}",
-            term.name,
-            term.digits.unwrap_or(0.0).floor(),
-            short(fit.condition())
-        );
-        all.push(Finding::new(Severity::Serious, sentence));
+fn findings(fit: &LinearFit, facts: &FitFacts, condition: f64) -> Vec<Finding> {
+    let names: Vec<&str> = facts.names.iter().map(String::as_str).collect();
+    let mut all: Vec<Finding> =
+        fit.dependencies().iter().map(|found| common::dependent_column(found, &names)).collect();
+    all.extend(common::shape(fit, &facts.target));
+    all.extend(common::uncertain_rank(fit.rank()));
+    if let Some(found) = common::few_digits(fit, &names, condition) {
+        all.push(found);
     } else if fit.condition() > 1e3 {
         let sentence = format!(
             "the columns are nearly dependent (condition number {} after scaling): coefficients are sensitive \
              to small changes of the data",
-            short(fit.condition())
+            short(condition)
         );
         all.push(Finding::new(Severity::Caution, sentence).advised("`spanwise measure` names the columns"));
     }

@@ -1,6 +1,7 @@
 //! Fitted models with what follows from them, one shape for all of them.
 
 mod classes;
+pub(crate) mod common;
 mod least_squares;
 mod others;
 
@@ -210,12 +211,9 @@ pub struct FittedRank {
     pub gap: f64,
     /// Whether a tolerance a hundred times smaller or larger would change it.
     pub would_change: bool,
-    /// Condition number of the independent terms, scaled: an estimate from below.
+    /// Condition number of the independent terms scaled to length 1, the intercept's ones among them.
     #[serde(serialize_with = "number")]
     pub condition: f64,
-    /// An upper bound of it.
-    #[serde(serialize_with = "number")]
-    pub condition_bound: f64,
 }
 
 /// A dependent column.

@@ -18,9 +18,18 @@ pub fn ridge(fit: &RidgeFit, tried: Vec<Tried>, rule: Option<&str>, facts: &FitF
         fitted.measures.push(measure.noted("trace of the hat matrix"));
     }
     let by = if chosen.is_empty() { String::new() } else { format!(", {chosen}") };
-    fitted.verdict =
-        format!("{}: λ = {}{by}; R² {}.", facts.subject(), short(fit.alpha), short(fit.r_squared));
+    let reach = if fit.r_squared.is_nan() {
+        "the target does not vary".to_owned()
+    } else {
+        format!("R² {}", short(fit.r_squared))
+    };
+    fitted.verdict = format!("{}: λ = {}{by}; {reach}.", facts.subject(), short(fit.alpha));
     let mut findings = Vec::new();
+    if fit.r_squared.is_nan() {
+        let sentence =
+            format!("`{}` is constant: there is nothing to explain; R² is not defined", facts.target);
+        findings.push(Finding::new(Severity::Serious, sentence).named("constant-target"));
+    }
     let penalties = || tried.iter().map(|tried| tried.lambda);
     let (least, most) = (penalties().fold(f64::INFINITY, f64::min), penalties().fold(0.0, f64::max));
     if rule.is_some() && least < most && (fit.alpha == least || fit.alpha == most) {
@@ -57,7 +66,7 @@ pub fn constrained(fit: &ConstrainedFit, simplex: bool, y: &[f64], facts: &FitFa
     ];
     let rule = if simplex { "weights ≥ 0 that add up to 1" } else { "weights ≥ 0" };
     fitted.verdict = format!(
-        "{}: {rule}; {} of {} get one.",
+        "{}: {rule}, above 0 for {} of {}.",
         facts.subject(),
         fit.support.len(),
         counted(facts.names.len(), "column", "columns")

@@ -82,6 +82,7 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
                 intercept: None,
                 residual_squares: times_power_of_two(refined.residual_squares, -2 * e_y),
                 total_squares: times_power_of_two(reduced.total_squares[q], -2 * e_y),
+                squares: times_power_of_two(reduced.squares(q), -2 * e_y),
             };
             for (i, &term) in solver.kept.iter().enumerate() {
                 let is_intercept = term < first;

@@ -10,6 +10,7 @@
 //! The settings are one type ([`LeastSquares`]), the fitted model another ([`LinearFit`]).
 
 mod alike;
+mod conditioning;
 mod dependency;
 mod finish;
 mod influence;

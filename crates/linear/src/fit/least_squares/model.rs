@@ -9,6 +9,9 @@ use crate::{Extent, LinearError, RowSource};
 use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::multiply;
 
+/// Squares below this share of a target's own are what rounding its values leaves: about (9u)².
+const ROUNDING: f64 = 1e-30;
+
 /// How a model was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,6 +71,20 @@ pub struct TargetFit {
     pub residual_squares: f64,
     /// Σ w (y − ȳ)² with an intercept, Σ w y² without.
     pub total_squares: f64,
+    /// Σ w y².
+    pub squares: f64,
+}
+
+impl TargetFit {
+    /// Whether the target varies by more than the rounding of its values; without an intercept, whether it is not 0 throughout.
+    pub fn varies(&self) -> bool {
+        self.total_squares > ROUNDING * self.squares
+    }
+
+    /// Whether the fit leaves no more of the target than the rounding of its values: nothing to estimate errors from.
+    pub fn is_exact(&self) -> bool {
+        self.residual_squares <= ROUNDING * self.squares
+    }
 }
 
 /// A fitted linear model of one or more targets.
@@ -212,9 +229,13 @@ impl LinearFit {
         let freedom = n - p;
         let intercept = f64::from(u8::from(target.intercept.is_some()));
         let (rss, tss) = (target.residual_squares, target.total_squares);
-        let unexplained = if tss > 0.0 { rss / tss } else { f64::NAN };
+        let unexplained = if target.varies() { rss / tss } else { f64::NAN };
         let explained_freedom = p - intercept;
-        let f = ((tss - rss) / explained_freedom) / (rss / freedom);
+        let f = if freedom > 0.0 && explained_freedom > 0.0 && target.varies() {
+            ((tss - rss) / explained_freedom) / (rss / freedom)
+        } else {
+            f64::NAN
+        };
         let log_likelihood =
             -0.5 * n * ((2.0 * std::f64::consts::PI).ln() + (rss / n).ln() + 1.0) + 0.5 * self.log_weights;
         Some(Statistics {
@@ -225,8 +246,11 @@ impl LinearFit {
             } else {
                 f64::NAN
             },
-            f: if freedom > 0.0 && explained_freedom > 0.0 { f } else { f64::NAN },
-            f_p_value: FisherF::new(explained_freedom, freedom).map_or(f64::NAN, |fisher| fisher.upper(f)),
+            f,
+            f_p_value: FisherF::new(explained_freedom, freedom)
+                .ok()
+                .filter(|_| !f.is_nan())
+                .map_or(f64::NAN, |fisher| fisher.upper(f)),
             log_likelihood,
             aic: 2.0 * p - 2.0 * log_likelihood,
             bic: n.ln() * p - 2.0 * log_likelihood,

@@ -43,6 +43,17 @@ impl Reduced {
         self.scales.len()
     }
 
+    /// Σ w y² of target `q`.
+    pub(super) fn squares(&self, q: usize) -> f64 {
+        if !self.intercept {
+            return self.total_squares[q];
+        }
+        // Along the ones: Σ w (y − c), to which the shift adds c Σ w, both over √Σ w.
+        let c = self.shift[self.terms() - 1 + q];
+        let along = self.z[(0, q)] + c * self.r[(0, 0)] * self.scales[0];
+        self.total_squares[q] + along * along
+    }
+
     /// From the Gram matrix; `None` where it is not positive definite in f64.
     pub(super) fn from_gram(tall: &Tall<'_>, intercept: bool) -> Option<Reduced> {
         let (d, t) = (tall.x.cols(), tall.y.cols());

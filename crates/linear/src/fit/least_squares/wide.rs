@@ -244,6 +244,7 @@ impl Wide<'_> {
             intercept: self.intercept.then(|| coefficient(answer.b, offset.max(norm(norms)))),
             residual_squares: (0..n).map(|i| weight(i) * answer.rest[i].powi(2)).sum(),
             total_squares: (0..n).map(|i| weight(i) * (y[i] - mean).powi(2)).sum(),
+            squares: (0..n).map(|i| weight(i) * y[i].powi(2)).sum(),
         }
     }
 

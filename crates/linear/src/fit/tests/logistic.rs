@@ -192,6 +192,40 @@ fn quasi_complete_separation_is_said_and_names_its_column() {
 }
 
 #[test]
+fn a_narrow_gap_is_complete_separation_and_a_shared_boundary_is_not() {
+    for gap in [1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14] {
+        // One column; then a second one along the boundary, at a slant.
+        let mut x: Vec<f64> = (0..100).map(|i| f64::from(i) / 100.0).collect();
+        let mut y: Vec<bool> = x.iter().map(|&x| x >= 0.5).collect();
+        x.push(0.5 - gap);
+        y.push(false);
+        let fit = Logistic::unpenalised().fit(View::new(&x, &[101, 1]).unwrap(), &y).unwrap();
+        let found = fit.separation.unwrap();
+        assert_eq!((found.kind, found.boundary_rows), (SeparationKind::Complete, 0), "gap {gap:e}");
+        let wide: Vec<f64> = x
+            .iter()
+            .enumerate()
+            .flat_map(|(i, &x)| [x + f64::from(i as u32 % 7), f64::from(i as u32 % 7)])
+            .collect();
+        let fit = Logistic::unpenalised().fit(View::new(&wide, &[101, 2]).unwrap(), &y).unwrap();
+        let found = fit.separation.unwrap();
+        if gap > 1e-13 {
+            assert_eq!(
+                (found.kind, found.boundary_rows),
+                (SeparationKind::Complete, 0),
+                "slanted, gap {gap:e}"
+            );
+        }
+    }
+    // The same place in both classes: on the boundary, whatever the direction.
+    let x = [0.0, 1.0, 2.0, 3.0, 3.0, 4.0, 5.0];
+    let y = [0, 0, 0, 0, 1, 1, 1];
+    let fit = Logistic::unpenalised().fit(View::new(&x, &[7, 1]).unwrap(), &y).unwrap();
+    let found = fit.separation.unwrap();
+    assert_eq!((found.kind, found.boundary_rows), (SeparationKind::Quasi, 2));
+}
+
+#[test]
 fn three_separated_classes_are_recognised() {
     let x = [0.0, 1.0, 10.0, 11.0, 20.0, 21.0];
     let y = ['a', 'a', 'b', 'b', 'c', 'c'];

@@ -312,7 +312,7 @@ fn one_row_a_constant_target_and_a_constant_column_are_fits() {
     let x = [1.0, 7.0, 2.0, 7.0, 3.0, 7.0];
     let flat = Ridge::new(0.0).fit(View::new(&x, &[3, 2]).unwrap(), &[4.0, 4.0, 4.0]).unwrap();
     close(&[flat.intercept], &[4.0], 1e-14);
-    assert_eq!(flat.r_squared, 1.0);
+    assert!(flat.r_squared.is_nan());
     let sloped = Ridge::new(0.0).fit(View::new(&x, &[3, 2]).unwrap(), &[1.0, 2.0, 3.0]).unwrap();
     close(&sloped.coefficients, &[1.0, 0.0], 1e-14);
 }

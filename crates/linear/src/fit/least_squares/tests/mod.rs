@@ -1,5 +1,6 @@
 //! Least squares against certified values, traps and properties.
 
+mod certified;
 mod inference;
 mod nist;
 mod nist_data;

@@ -1,0 +1,336 @@
+//! Odd cases: what is said, in one text wherever it is said, and what is refused.
+
+use crate::harness::{command, finish, spanwise, text};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+const LONGLEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/longley.csv");
+
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            fs::write(directory.path().join(name), content).unwrap();
+        }
+        Files(directory)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The page of a command whose words of the form `@name` are files.
+    fn run(&self, line: &str) -> crate::harness::Run {
+        let words: Vec<String> = line
+            .split_whitespace()
+            .map(|word| match word.strip_prefix('@') {
+                Some(name) => text(&self.path(name)).to_owned(),
+                None => word.to_owned(),
+            })
+            .collect();
+        finish(command().current_dir(self.0.path()).args(&words).stdin(Stdio::null()), b"")
+    }
+
+    fn page(&self, line: &str) -> String {
+        joined(&self.run(line).ended_with(0))
+    }
+
+    /// Refused with code 2; the complaint holds all of `expected`.
+    fn refused(&self, line: &str, expected: &[&str]) {
+        let run = self.run(line);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{line}: {}", run.stderr);
+        assert!(run.stderr.starts_with("error: "), "{line}: {}", run.stderr);
+        for part in expected {
+            assert!(run.stderr.contains(part), "{line}: {} has no {part:?}", run.stderr);
+        }
+    }
+}
+
+/// A header and `count` rows.
+fn table(header: &str, count: usize, row: impl Fn(usize) -> String) -> String {
+    let rows: Vec<String> = (0..count).map(row).collect();
+    format!("{header}\n{}\n", rows.join("\n"))
+}
+
+/// Words with one space between them, wherever lines end.
+fn joined(page: &str) -> String {
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_narrow_gap_between_classes_is_complete_separation() {
+    let table = "x,c\n0,a\n1,a\n2,a\n2.9999999999,a\n3,b\n4,b\n5,b\n";
+    let files = Files::new(&[("gap.csv", table), ("touch.csv", &table.replace("2.9999999999", "3"))]);
+    for line in ["fit @gap.csv --target c --model logistic --lambda 0", "explain @gap.csv --target c"] {
+        let page = files.page(line);
+        assert!(page.contains("`x` separates the classes") && page.contains("completely"), "{page}");
+    }
+    let page = files.page("explain @touch.csv --target c");
+    assert!(page.contains("but for rows on the boundary: 5 of 7 rows"), "{page}");
+}
+
+#[test]
+fn fit_and_explain_say_the_same_of_dependent_columns_and_conditioning() {
+    let row = |i: usize| format!("{i},7,{i},{},{}", i * i, 2 * i + i % 3);
+    let files = Files::new(&[("t.csv", &table("a,k,again,square,y", 12, row))]);
+    let json = |verb: &str| -> Value { files.run(&format!("{verb} @t.csv --target y --json")).json() };
+    let told = |json: &Value| -> Vec<(String, String, String)> {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let all = json["findings"].as_array().unwrap().iter();
+        let of_columns = ["constant-column", "duplicated-column", "exact-dependency"];
+        all.filter(|finding| of_columns.contains(&finding["name"].as_str().unwrap_or_default()))
+            .map(|finding| (word(&finding["name"]), word(&finding["severity"]), word(&finding["sentence"])))
+            .collect()
+    };
+    let (fit, explain) = (told(&json("fit")), told(&json("explain")));
+    assert_eq!(fit.len(), 2);
+    assert_eq!(fit, explain);
+    assert!(fit.iter().any(|found| found.1 == "caution" && found.2.starts_with("`k` is constant (7)")));
+    // 43275, Belsley's figure for this table with its intercept.
+    let pages = [
+        files.page(&format!("fit {LONGLEY} --target TOTEMP")),
+        files.page(&format!("explain {LONGLEY} --target TOTEMP")),
+    ];
+    assert!(pages[0].contains("condition 43275, terms scaled to length 1"), "{}", pages[0]);
+    assert!(pages[1].contains("condition 4.86e9 as it is, 43275 scaled"), "{}", pages[1]);
+}
+
+#[test]
+fn variance_inflation_is_the_same_in_sentences_and_in_the_table() {
+    let json = spanwise(&["explain", LONGLEY, "--target", "TOTEMP", "--json"]).json();
+    let table =
+        json["tables"].as_array().unwrap().iter().find(|table| table["id"] == "coefficients").unwrap();
+    let page = joined(&spanwise(&["explain", LONGLEY, "--target", "TOTEMP"]).ended_with(0));
+    assert!(table.to_string().contains("758.98"), "{table}");
+    assert!(page.contains("variance inflation 1789"), "{page}");
+    assert!(page.contains("variance inflation 759, without `GNP` 271"), "{page}");
+    assert!(page.contains("YEAR 1829.1515 455.5 4.016 0.003037 798.8 2860 10 759"), "{page}");
+}
+
+#[test]
+fn a_fit_without_residuals_has_no_errors_and_says_why() {
+    let files = Files::new(&[
+        ("three.csv", "a,b,y\n1,2,3\n2,1,5\n4,4,6\n"),
+        ("constant.csv", "a,y\n1,0.1\n2,0.1\n3,0.1\n5,0.1\n"),
+        ("one.csv", "a,y\n1,2\n"),
+        ("exact.csv", "a,y\n1,3\n2,5\n3,7\n5,11\n"),
+    ]);
+    let undefined = ["std error", "standard error", "log-likelihood", "AIC", "∞", "NaN"];
+    for (file, why) in [
+        ("three", "passes through every row: 3 rows for 3 independent terms leave nothing"),
+        ("constant", "`y` is constant: there is nothing to explain; R², errors and tests are not defined"),
+        ("one", "passes through every row: 1 row for 1 independent term leaves nothing"),
+        ("exact", "`y` is a formula in the columns, to rounding: R² is 1; errors and tests are not defined"),
+    ] {
+        for verb in ["fit", "explain"] {
+            if (file, verb) == ("one", "explain") {
+                continue; // refused: a row has nothing to explain
+            }
+            let page = files.page(&format!("{verb} @{file}.csv --target y"));
+            assert!(page.contains(why), "{page}");
+            let table = page.split("digits").nth(1).unwrap_or_default();
+            let shown =
+                undefined.iter().find(|word| table.contains(**word) && !(**word == "∞" && file == "one"));
+            let residual = shown
+                .is_some_and(|word| *word == "standard error" && page.contains("residual standard error 0"));
+            assert!(shown.is_none() || residual, "{verb} {file}: {shown:?} in {page}");
+            assert!(!page.contains("0 certain digits"), "{page}");
+        }
+    }
+    let json = files.run("fit @constant.csv --target y --json").json();
+    assert_eq!(json["measures"]["r_squared"], "NaN");
+    assert!(json["coefficients"][0]["terms"][1]["standard_error"].is_null());
+    assert!(json["coefficients"][0]["terms"][1]["digits"].is_null());
+    let page = files.page("fit @constant.csv --target y --model ridge --lambda 1");
+    assert!(page.contains("the target does not vary") && page.contains("R² is not defined"), "{page}");
+}
+
+#[test]
+fn measurements_and_names_of_rows_are_no_classes() {
+    let numbers = table("a,y", 118, |i| format!("{},{}.5", i % 7, i));
+    let names = table("a,y", 20, |i| format!("{},row{i}", i % 7));
+    let files = Files::new(&[("n.csv", &numbers), ("w.csv", &names)]);
+    for line in [
+        "fit @n.csv --target y --model softmax",
+        "fit @n.csv --target y --model logistic",
+        "explain @n.csv --target y --classes",
+    ] {
+        files.refused(line, &["\"y\" holds 0.5", "words or whole numbers", "hint: "]);
+    }
+    for line in ["fit @w.csv --target y --model softmax", "explain @w.csv --target y"] {
+        files.refused(line, &["\"y\" has 20 classes in 20 rows"]);
+    }
+}
+
+#[test]
+fn outputs_and_roles_that_cannot_be_meant_are_refused() {
+    let files = Files::new(&[("t.csv", "a,b,y\n1,2,3\n2,1,5\n4,4,6\n7,1,2\n")]);
+    files.refused("fit @t.csv --target y --weights y", &["`--target` and `--weights` are both \"y\""]);
+    files.refused("explain @t.csv --target y --weights y", &["`--target` and `--weights` are both \"y\""]);
+    let both = &["`--columns` and `--weights` both name \"a\""];
+    files.refused("fit @t.csv --target y --columns a,b --weights a", both);
+    for verb in ["explain @t.csv --target y", "measure @t.csv", "example 66"] {
+        files.refused(&format!("{verb} --out res.xlsx"), &["res.xlsx", "expected .json, .txt or no ending"]);
+        assert!(!files.path("res.xlsx").exists());
+        for kept in ["res.txt", "res", "res.json", "RES.JSON"] {
+            files.run(&format!("{verb} --out {kept}")).ended_with(0);
+            let json = fs::read_to_string(files.path(kept)).unwrap().starts_with(['{', '[']);
+            assert_eq!(json, kept.to_lowercase().ends_with("json"), "{verb} {kept}");
+        }
+    }
+    files.refused("explain @t.csv --target y --out page.html", &["hint: `spanwise explain --html FILE`"]);
+}
+
+#[test]
+fn a_sample_does_not_replace_a_file_that_was_not_named() {
+    let files = Files::new(&[("outlier.csv", "mine\n")]);
+    files.refused(
+        "sample outlier",
+        &["outlier.csv: the file exists already", "`--out outlier.csv` replaces it"],
+    );
+    assert_eq!(fs::read_to_string(files.path("outlier.csv")).unwrap(), "mine\n");
+    files.run("sample outlier --out outlier.csv").ended_with(0);
+    // The sample itself is nobody's loss.
+    files.run("sample outlier").ended_with(0);
+    files.run("sample saturated-attention").ended_with(0);
+    files.run("sample saturated-attention").ended_with(0);
+    assert_ne!(fs::read_to_string(files.path("outlier.csv")).unwrap(), "mine\n");
+}
+
+#[test]
+fn other_delimiters_are_recognised_and_read() {
+    let rows = "a;b;y\n1;2;3\n2;1;5\n4;4;6\n7;1;2\n";
+    let files = Files::new(&[
+        ("semi.csv", rows),
+        ("tab.csv", &rows.replace(';', "\t")),
+        ("bar.csv", &rows.replace(';', "|")),
+        ("comma.tsv", &rows.replace(';', ",")),
+        ("plain.csv", &rows.replace(';', ",")),
+        ("one.csv", "y\n1\n2\n"),
+    ]);
+    let plain = files.run("fit @plain.csv --target y --json").json()["coefficients"].clone();
+    for (file, word, found) in [
+        ("semi.csv", ";", "semicolons in the first line and no commas"),
+        ("tab.csv", "tab", "tabs in the first line and no commas"),
+        ("bar.csv", "|", "bars in the first line and no commas"),
+        ("comma.tsv", ",", "commas in the first line and no tabs"),
+    ] {
+        files.refused(&format!("fit @{file} --target y"), &[found, "hint: `--delimiter "]);
+        let read = files.run(&format!("fit @{file} --target y --json --delimiter {word}")).json();
+        assert_eq!(read["coefficients"], plain, "{file}");
+    }
+    for verb in ["measure @semi.csv", "explain @semi.csv --target y", "project @semi.csv --vector-column y"] {
+        files.refused(verb, &["semicolons"]);
+        files.run(&format!("{verb} --delimiter ;")).ended_with(0);
+    }
+    files.run("measure @one.csv").ended_with(0);
+    let refused = files.run("fit @semi.csv --target y --delimiter ab");
+    assert!(refused.code == 2 && refused.stderr.contains("one character"), "{}", refused.stderr);
+}
+
+#[test]
+fn help_is_wrapped_once() {
+    for (verb, width) in ["attend", "example", "fit", "project", "decompose", "solve", "measure", "explain"]
+        .into_iter()
+        .flat_map(|verb| [(verb, 80), (verb, 100)])
+    {
+        let mut asked = command();
+        asked.env("COLUMNS", width.to_string()).args([verb, "--help"]).stdin(Stdio::null());
+        let page = finish(&mut asked, b"").ended_with(0);
+        let lines: Vec<&str> = page.lines().collect();
+        for pair in lines.windows(2).filter(|pair| !pair[0].is_empty() && !pair[1].is_empty()) {
+            assert!(pair[0].chars().count() <= width, "{verb} at {width}: {}", pair[0]);
+            if pair.iter().all(|line| !line.starts_with(' ')) {
+                // A line of prose ends because the next word does not fit.
+                let word = pair[1].split(' ').next().unwrap_or_default();
+                let whole = pair[0].chars().count() + 1 + word.chars().count();
+                assert!(whole > width, "{verb} at {width}: {:?} before {:?}", pair[0], pair[1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn logistic_regression_has_one_default_penalty() {
+    let files = Files::new(&[("c.csv", "y,x\nno,1\nno,2\nyes,2.5\nno,3\nyes,4\nyes,5\n")]);
+    let terms = |more: &str| {
+        files.run(&format!("fit @c.csv --target y --model logistic --json{more}")).json()["coefficients"]
+            .clone()
+    };
+    assert_eq!(terms(""), terms(" --lambda 1"));
+    assert_ne!(terms(""), terms(" --lambda 0"));
+}
+
+/// Each ends with code 2, one line `error: `, and says what stands beside it.
+const BAD: &[(&str, &[&str])] = &[
+    ("fit @nan.csv --target y", &["nan.csv:3:2", "found nothing", "hint: `--missing drop`"]),
+    ("fit @inf.csv --target y", &["inf.csv:3:2", "found inf", "`--missing mean`"]),
+    ("fit @header.csv --target y", &["there are no rows"]),
+    ("fit @empty.csv --target y", &["the file is empty"]),
+    ("fit @twice.csv --target y", &["\"a\" occurs twice", "hint: "]),
+    ("fit @only.csv --target y", &["no columns are left"]),
+    (
+        "fit @good.csv --target text",
+        &["found \"x\"", "`--target` names a column of numbers", "--model logistic"],
+    ),
+    ("fit @good.csv --target y --weights text", &["`--weights` names a column of numbers"]),
+    ("fit @good.csv --target y --weights minus", &["found -1", "must not be negative"]),
+    ("fit @good.csv --target y --weights zero", &["`sum of weights` is 0"]),
+    ("fit @good.csv --target y --model ridge --lambda -1", &["λ is -1"]),
+    ("fit @good.csv --target zero --model logistic", &["1 different label among"]),
+    ("project @nan.csv --onto a,b --vector-column y", &["nan.csv:3:2", "leave such rows out of the file"]),
+    ("project @good.csv --onto a --vector-column text", &["\"text\" holds text"]),
+    ("project 1,0;0,1 --vector 1,nan", &["`--vector` holds NaN"]),
+    ("project 1,0;0,1 --vector 1,2,3", &["`--vector` is 1 × 3", "2 rows"]),
+    ("project @header.csv --vector-column y", &["there are no rows"]),
+    ("decompose @nan.csv --kind svd", &["found nothing", "--missing"]),
+    ("decompose 1,2;3,4 --kind pca --rank 3", &["`--rank` is 3", "from 1 to 2"]),
+    ("decompose 1,2;3,4 --kind low-rank --rank 0", &["`--rank` is 0", "from 1 to 2"]),
+    ("decompose 1,2 --kind pca", &["expected at least 2"]),
+    ("decompose @empty.csv --kind qr", &["the file is empty"]),
+    ("solve --a 1,2;2,1 --b 1,2,3", &["`--b` has shape (1, 3)", "`--a` has 2 rows"]),
+    ("solve --a 1,2;2,4 --b 1,2 --method lu", &["singular", "hint: "]),
+    ("solve --a 1,nan;2,1 --b 1,2", &["`A` holds NaN"]),
+    ("solve --a @empty.csv --b 1", &["the file is empty"]),
+    ("measure @nan.csv", &["found nothing", "--missing"]),
+    ("measure 1,2;3,4 --span 1,nan", &["`--span` holds NaN at position 1"]),
+    ("measure 1,2;3,4 --hull 1,inf", &["`--hull` holds inf at row 0, column 1"]),
+    ("measure 1,2;3,4 --hull 1,2,3", &["`--hull` has 3 columns, the table has 2 columns"]),
+    ("measure @good.csv --span-column text", &["`--span-column` names a column of numbers"]),
+    ("measure @good.csv --columns a,y --span-column y", &["`--columns` and `--span-column` both name \"y\""]),
+    ("measure @header.csv", &["there are no rows"]),
+];
+
+#[test]
+fn what_is_wrong_is_said_in_the_words_of_the_command() {
+    let files = Files::new(&[
+        ("nan.csv", "a,b,y\n1,2,3\n2,,5\n4,4,6\n5,7,8\n"),
+        ("inf.csv", "a,b,y\n1,2,3\n2,inf,5\n4,4,6\n5,7,8\n"),
+        ("header.csv", "a,b,y\n"),
+        ("empty.csv", ""),
+        ("twice.csv", "a,a,y\n1,2,3\n"),
+        ("only.csv", "y\n1\n2\n"),
+        ("good.csv", "a,text,minus,zero,y\n1,x,1,0,3\n2,z,-1,0,5\n3,x,2,0,6\n5,z,1,0,6\n"),
+    ]);
+    for (line, expected) in BAD {
+        files.refused(line, expected);
+    }
+}
+
+#[test]
+fn singular_systems_and_rows_that_are_all_alike_are_findings() {
+    let page = joined(&spanwise(&["solve", "--a", "1,2;2,4", "--b", "1,2"]).ended_with(0));
+    assert!(page.contains("A has rank 1 of 2: many x do equally well"), "{page}");
+    let page = joined(&spanwise(&["solve", "--a", "1,2;2,4", "--b", "1,3"]).ended_with(0));
+    assert!(page.contains("none solves the system, many x do equally well"), "{page}");
+    let page = joined(&spanwise(&["decompose", "5,5;5,5", "--kind", "pca"]).ended_with(0));
+    assert!(page.contains("all rows are alike: there is no variance"), "{page}");
+    let page = joined(&spanwise(&["measure", "1,5;2,5;4,5"]).ended_with(0));
+    assert!(page.contains("▲ caution `c1` is constant: it adds nothing to an intercept (c1 = 5)"), "{page}");
+    let page = joined(&spanwise(&["project", "1;2", "--vector", "2,4"]).ended_with(0));
+    assert!(page.contains("onto the span of 1 column of 2 rows"), "{page}");
+}

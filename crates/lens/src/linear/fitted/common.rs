@@ -1,0 +1,156 @@
+//! What a least-squares fit says wherever it is told: one text for `fit` and for `explain`.
+
+use crate::finding::{Finding, Severity};
+use crate::linear::{counted, short};
+use spanwise_linear::fit::least_squares::{Coefficient, Dependency, Rank};
+use spanwise_linear::{LinearError, LinearFit};
+
+/// Numbers that differ by less than this share are the same, written twice.
+const SAME: f64 = 1e-12;
+/// A residual below this share of the target's variation is rounding of the numbers in the table.
+const IN_SPAN: f64 = 1e-20;
+/// Below this scaled condition number few certain digits only mean that the coefficient is nearly 0.
+const HARMLESS: f64 = 1e4;
+/// Fewer certain digits than this must not be relied on.
+const FEW_DIGITS: f64 = 4.0;
+
+/// The condition numbers of the independent terms, as they are and scaled to length 1.
+pub(crate) fn conditions(fit: &LinearFit) -> Result<(f64, f64), LinearError> {
+    let found = fit.condition_numbers()?;
+    Ok(found.map_or((f64::NAN, fit.condition()), |found| (found.raw, found.unit_scaled)))
+}
+
+/// Whether rows are left over and errors are left to estimate from.
+pub(crate) fn has_errors(fit: &LinearFit) -> bool {
+    fit.degrees_of_freedom() > 0 && !fit.target().is_exact()
+}
+
+/// The certain digits of a coefficient; of 0 there are none to count.
+pub(crate) fn digits(coefficient: &Coefficient) -> Option<f64> {
+    Some(coefficient.digits()).filter(|digits| coefficient.value != 0.0 && digits.is_finite())
+}
+
+/// A column that others give.
+pub(crate) fn dependent_column(found: &Dependency, names: &[&str]) -> Finding {
+    let column = names[found.column];
+    let (name, severity, sentence) = match found.terms[..] {
+        [] => (
+            "constant-column",
+            Severity::Caution,
+            format!("`{column}` is constant ({}): it adds nothing to the intercept", short(found.constant)),
+        ),
+        [(other, a)] if (a - 1.0).abs() < SAME && found.constant == 0.0 => {
+            ("duplicated-column", Severity::Serious, format!("`{column}` repeats `{}`", names[other]))
+        }
+        _ => (
+            "exact-dependency",
+            Severity::Serious,
+            format!("`{column}` adds nothing: {}", found.formula(names)),
+        ),
+    };
+    Finding::new(severity, sentence)
+        .named(name)
+        .advised(format!("leave `{column}` out: the same predictions, and one solution"))
+        .certified(format!("the formula leaves {} of the column", short(found.relative_residual)))
+        .evident("left by the formula, share of the column", found.relative_residual)
+}
+
+/// Too few rows, a target that does not vary or that the columns give exactly.
+pub(crate) fn shape(fit: &LinearFit, target: &str) -> Vec<Finding> {
+    let (rows, rank) = (fit.rows(), fit.rank().rank as u64);
+    let mut all = Vec::new();
+    if fit.degrees_of_freedom() == 0 {
+        let sentence = format!(
+            "the model passes through every row: {} for {} {} nothing to estimate errors from",
+            counted(rows as usize, "row", "rows"),
+            counted(rank as usize, "independent term", "independent terms"),
+            if rows == 1 { "leaves" } else { "leave" }
+        );
+        all.push(
+            Finding::new(Severity::Serious, sentence)
+                .named("no-freedom")
+                .advised("use fewer columns, more rows, or ridge"),
+        );
+    } else if rows < 2 * rank {
+        let sentence = format!("{rows} rows for {rank} terms: less than two rows a term");
+        all.push(
+            Finding::new(Severity::Caution, sentence)
+                .named("few-rows")
+                .advised("use fewer columns, more rows, or ridge"),
+        );
+    }
+    let fitted = fit.target();
+    if !fitted.varies() {
+        let sentence = format!(
+            "`{target}` is constant: there is nothing to explain; R², errors and tests are not defined"
+        );
+        all.push(Finding::new(Severity::Serious, sentence).named("constant-target"));
+    } else if fit.degrees_of_freedom() > 0
+        && (fitted.is_exact() || fitted.residual_squares <= IN_SPAN * fitted.total_squares)
+    {
+        let tests = if fitted.is_exact() { "; errors and tests are not defined" } else { "" };
+        let sentence = format!("`{target}` is a formula in the columns, to rounding: R² is 1{tests}");
+        all.push(
+            Finding::new(Severity::Caution, sentence)
+                .named("target-in-span")
+                .advised("was it computed from them? then there is nothing to learn from the fit")
+                .evident(
+                    "residual, share of the target's variation",
+                    fitted.residual_squares / fitted.total_squares,
+                ),
+        );
+    }
+    all
+}
+
+/// A rank that depends on the tolerance.
+pub(crate) fn uncertain_rank(rank: &Rank) -> Option<Finding> {
+    if !rank.would_change() {
+        return None;
+    }
+    let sentence = format!(
+        "the rank is not certain: {} to {} for tolerances a hundred times larger or smaller than {}",
+        rank.rank_if_looser,
+        rank.rank_if_tighter,
+        short(rank.tolerance)
+    );
+    Some(
+        Finding::new(Severity::Caution, sentence)
+            .named("uncertain-rank")
+            .advised("look at the near-dependencies: the data are as precise as the dependency is small")
+            .certified(format!("kept and dropped differ by a factor of {}", short(rank.gap())))
+            .evident("tolerance", rank.tolerance)
+            .evident("rank", rank.rank as f64),
+    )
+}
+
+/// A coefficient with few certain digits, where the conditioning takes them.
+pub(crate) fn few_digits(fit: &LinearFit, names: &[&str], condition: f64) -> Option<Finding> {
+    let dependent = &fit.rank().dependent;
+    let (worst, found) = (0..names.len())
+        .filter(|j| !dependent.contains(j))
+        .filter_map(|j| Some((j, digits(&fit.target().coefficients[j])?)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))?;
+    if found >= FEW_DIGITS || condition < HARMLESS {
+        return None;
+    }
+    let sentence = format!(
+        "the coefficient of `{}` has {}: the scaled condition number is {}",
+        names[worst],
+        certain_digits(found),
+        short(condition)
+    );
+    Some(
+        Finding::new(Severity::Serious, sentence)
+            .named("few-digits")
+            .advised("drop a column of the near-dependency, or record the columns with more digits")
+            .certified("double-double residuals, and what rounding of the data alone would change")
+            .evident("digits", found)
+            .evident("scaled condition number", condition),
+    )
+}
+
+/// `9 certain digits`.
+pub(crate) fn certain_digits(digits: f64) -> String {
+    counted(digits.floor().max(0.0) as usize, "certain digit", "certain digits")
+}
