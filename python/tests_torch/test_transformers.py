@@ -26,11 +26,10 @@ def _result(name: str, implementation: str, padded: bool) -> torch.Tensor:
     return result
 
 
-@pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "padded"), [(name, padded) for name in NAMES for padded in (False, True)[: 1 + MODELS[name].padding]]
+)
 def test_logits_are_those_of_eager_attention(name: str, padded: bool) -> None:
-    if padded and not MODELS[name].padding:
-        pytest.skip("takes no padding")
     eager = _result(name, "eager", padded)
     ours = _result(name, "spanwise", padded)
     torch.testing.assert_close(ours, eager, atol=1e-4, rtol=0)
