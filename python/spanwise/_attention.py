@@ -148,7 +148,7 @@ def attention(
         and (scale is None or type(scale) is float)
         and plain_tensors(q, k, v)
     ):
-        diagonal = ("square" if causal is True else causal) or None
+        diagonal = "square" if causal is True else None if causal is False else causal
         if diagonal is None or type(diagonal) is str:
             plain = _spanwise.tensors_attention(q, k, v, scale, diagonal)
             if plain is not None:

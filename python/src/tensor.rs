@@ -9,6 +9,7 @@
 
 use crate::array::{Kind, Stored, reached};
 use crate::attention::{causal_of, lasts, on_team};
+use crate::errors::OrRaise;
 use crate::work;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -151,6 +152,8 @@ impl Placed {
         let (kind, rank) = (found.kind.kind()?, usize::try_from(found.rank).ok()?);
         if found.device.kind != CPU.kind
             || !(2..=4).contains(&rank)
+            // Tensors that stand for others, or for zeros, have no memory.
+            || found.data.is_null()
             || found.shape.is_null()
             || found.strides.is_null()
         {
@@ -235,7 +238,8 @@ fn attended<'py, T: Stored + Storage>(
     scale: Option<f64>,
     causal: Option<Causal>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    // SAFETY: the caller's arguments keep the tensors until this returns.
+    // SAFETY: the caller's arguments keep the tensors until this returns. That nobody takes their memory away meanwhile (`set_`,
+    // `resize_` on another thread) is asked of the user, as torch's own operators ask it.
     let (Some(q), Some(k), Some(v)) = (unsafe { (q.view::<T>(), k.view::<T>(), v.view::<T>()) }) else {
         return Ok(None);
     };
@@ -250,7 +254,7 @@ fn attended<'py, T: Stored + Storage>(
     // SAFETY: the memory holds as many numbers as the shape says, is aligned, and nobody else has seen it yet.
     let out = unsafe { std::slice::from_raw_parts_mut(made.first.cast::<T>(), dims.iter().product()) };
     let problem = on_team(&problem);
-    work::run(py, || forward_into(&problem, &Request::default(), out)).ok();
+    work::run(py, || forward_into(&problem, &Request::default(), out)).or_raise(py)?;
     made.object(py, torch).map(Some)
 }
 

@@ -312,3 +312,22 @@ def test_a_forked_process_computes_too():
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reader, 2) == b"yy"
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+@pytest.mark.parametrize("rows", [(1, 3), (37, 16), (8, 300)])
+def test_values_without_columns_give_outputs_without_columns_however_they_lie(dtype, rows):
+    n, m = rows
+    v = np.ones((m, 5), dtype)
+    for empty in (v[:, :0], v[:, 5:], np.ones((m, 0), dtype)):
+        assert spanwise.attention(np.ones((n, 4), dtype), np.ones((m, 4), dtype), empty).shape == (n, 0)
+
+
+def test_the_largest_weight_has_the_same_key_whatever_else_is_asked():
+    q = np.ones((1, 1), "f4")
+    k = np.array([[1.0], [np.nextafter(np.float32(1), np.float32(2))]], "f4")
+    v = np.ones((2, 1), "f4")
+    alone = spanwise.attention(q, k, v, scale=0.01, stats=["max"])[1]
+    both = spanwise.attention(q, k, v, scale=0.01, stats=["max", "top_k:2"])[1]
+    assert alone.max_key.tolist() == both.max_key.tolist()
+    assert both.top_k[..., 0] >= both.top_k[..., 1]

@@ -10,6 +10,8 @@ import torch
 from test_fuzz import meaning, random_call
 
 import spanwise
+import spanwise.torch
+from spanwise import _spanwise
 from spanwise._torch_ops import attention_with_gradients
 
 CASES = 1000
@@ -113,11 +115,29 @@ def test_plain_tensors_give_the_bits_that_the_long_way_gives(dtype):
         views.append(tuple(x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)))
         views.append((q, k[:1].expand(b, -1, -1, -1), v))
         for tensors in views:
+            if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+                assert _spanwise.tensors_attention(*tensors) is not None
             for causal in (False, "top-left", "bottom-right"):
                 short = spanwise.attention(*tensors, scale=0.25, causal=causal)
                 long = spanwise.attention(*tensors, scale=np.float64(0.25), causal=causal)
                 assert short.dtype is dtype
                 assert torch.equal(short, long), (sizes, causal)
+
+
+def test_tensors_without_memory_go_the_long_way():
+    x = torch.randn(1, 2, 5, 8)
+    ours = torch.func.functionalize(lambda x: spanwise.torch.scaled_dot_product_attention(x, x, x))(x)
+    torch.testing.assert_close(ours, torch.nn.functional.scaled_dot_product_attention(x, x, x))
+    zeros = torch._efficientzerotensor((1, 2, 5, 8))
+    assert _spanwise.tensors_attention(zeros, zeros, zeros) is None
+
+
+@pytest.mark.parametrize("causal", ["", 0, "diagonal"])
+def test_a_diagonal_that_is_none_is_refused_as_for_arrays(causal):
+    x = torch.randn(1, 2, 5, 8)
+    for kind in (x, x.numpy()):
+        with pytest.raises((TypeError, spanwise.errors.NumberError)):
+            spanwise.attention(kind, kind, kind, causal=causal)
 
 
 def test_plain_tensors_that_do_not_fit_are_refused_in_the_usual_words():

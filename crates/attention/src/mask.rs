@@ -84,7 +84,7 @@ impl Visibility<'_> {
     /// The keys among the first `keys` that causal, window and lengths leave to query `i` of batch entry `b`.
     pub(crate) fn range(&self, keys: usize, b: usize, i: usize) -> Range<usize> {
         let keys = self.lengths.map_or(keys, |lengths| lengths.get(b).copied().unwrap_or(0)) as i64;
-        let place = i as i64 + self.offset;
+        let place = i64::try_from(i).unwrap_or(i64::MAX).saturating_add(self.offset);
         let start = self.left.map_or(0, |left| place.saturating_sub(left).clamp(0, keys));
         let end =
             self.right.map_or(keys, |right| place.saturating_add(right).saturating_add(1).clamp(0, keys));

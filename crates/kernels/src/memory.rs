@@ -6,6 +6,7 @@
 #![allow(unsafe_code)] // advice to the system about memory that is ours
 
 /// From this many bytes on large pages are worth asking for.
+#[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 4 << 20;
 
 /// So many zeros.

@@ -336,8 +336,8 @@ pub(crate) struct Fit {
     #[arg(long, value_enum, default_value_t = Model::LeastSquares, help_heading = "Model")]
     pub(crate) model: Model,
 
-    /// The penalty (ridge, logistic, softmax, kernel); 1 unless given for the last three, 0 is plain maximum
-    /// likelihood
+    /// The penalty (ridge, logistic, softmax, kernel); 1 unless given for the last three. With 0 logistic and softmax are
+    /// plain maximum likelihood
     #[arg(long, value_name = "L", allow_negative_numbers = true, conflicts_with_all = ["lambdas", "choose"], help_heading = "Model")]
     pub(crate) lambda: Option<f64>,
 

@@ -142,7 +142,7 @@ fn fit_classes(args: &Fit, x: &Matrix, rows: &Rows, facts: &FitFacts) -> anyhow:
     let penalty = args.lambda.unwrap_or(Logistic::default().penalty);
     rows.check_classes(&facts.target)?;
     if args.model == Model::Logistic {
-        let count = rows.labels.iter().collect::<BTreeSet<_>>().len();
+        let count = rows.classes().collect::<BTreeSet<_>>().len();
         two_classes(count, &facts.target)?;
     }
     let model = Logistic { penalty, intercept: facts.intercept, ..Logistic::default() };

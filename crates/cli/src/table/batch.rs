@@ -88,22 +88,30 @@ impl Rows {
         self.filled += other.filled;
     }
 
+    /// The labels of the rows that count: one without weight is as good as not there.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &Label> {
+        let counts = |i: usize| self.weights.as_ref().is_none_or(|weights| weights[i] > 0.0);
+        self.labels.iter().enumerate().filter(move |(i, _)| counts(*i)).map(|(_, label)| label)
+    }
+
     /// Refuses classes that are measurements, or as many as rows. `target` is their column.
     pub(crate) fn check_classes(&self, target: &str) -> Result<(), Usage> {
-        let fraction = |label: &&Label| label.0.trim().parse::<f64>().is_ok_and(|v| v.fract() != 0.0);
-        if let Some(label) = self.labels.iter().find(fraction) {
+        let is_fraction = |v: f64| v.is_finite() && v.fract() != 0.0;
+        let fraction = |label: &&Label| label.0.trim().parse().is_ok_and(is_fraction);
+        if let Some(label) = self.classes().find(fraction) {
             let message = format!("{target:?} holds {}; classes are words or whole numbers", label.0);
             let hint = "numbers are fitted by least squares, the model unless another is asked for";
             return Err(Usage::with_hint(message, hint));
         }
-        let mut different: Vec<&Label> = self.labels.iter().collect();
+        let mut different: Vec<&Label> = self.classes().collect();
+        let rows = different.len();
         different.sort_unstable();
         different.dedup();
-        if different.len() == self.labels.len() && different.len() > 2 {
+        if different.len() == rows && different.len() > 2 {
             let message = format!(
                 "{target:?} has {} classes in {} rows; expected classes that some rows share",
                 different.len(),
-                self.labels.len()
+                rows
             );
             return Err(Usage::with_hint(message, "a column of names or numbers of rows is no target"));
         }

@@ -326,6 +326,12 @@ fn separated_classes_are_said_to_be() {
     assert!(page.contains("■ serious") && page.contains("separates the classes completely"), "{page}");
     let page = fit(text(&file), &["--target", "y", "--model", "logistic", "--lambda", "1"]).ended_with(0);
     assert!(!page.contains("serious") && page.contains("class yes"), "{page}");
+    // The penalty that is there unless another is given hides the separation from the numbers, not from the reader.
+    for line in [&["--lambda", "1"][..], &[]] {
+        let page =
+            fit(text(&file), &[&["--target", "y", "--model", "logistic"], line].concat()).ended_with(0);
+        assert!(page.contains("every row is on the side of its class"), "{page}");
+    }
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn a_fit_without_residuals_has_no_errors_and_says_why() {
             }
             let page = files.page(&format!("{verb} @{file}.csv --target y"));
             assert!(page.contains(why), "{page}");
-            let table = page.split("digits").nth(1).unwrap_or_default();
+            let table = page.split("digits").nth(1).expect("a table of coefficients");
             let shown =
                 undefined.iter().find(|word| table.contains(**word) && !(**word == "∞" && file == "one"));
             let residual = shown
@@ -164,6 +164,37 @@ fn measurements_and_names_of_rows_are_no_classes() {
     for line in ["fit @w.csv --target y --model softmax", "explain @w.csv --target y"] {
         files.refused(line, &["\"y\" has 20 classes in 20 rows"]);
     }
+}
+
+#[test]
+fn rows_without_weight_and_words_that_look_like_numbers_are_no_obstacle_to_classes() {
+    let weighted = table("x,w,c", 9, |i| {
+        format!("{i},{},{}", i32::from(i < 8), if i == 8 { "z" } else { ["a", "b"][i * i % 3 % 2] })
+    });
+    let words = table("x,c", 8, |i| format!("{i},{}", ["inf", "sup"][i * i % 3 % 2]));
+    let files = Files::new(&[("weighted.csv", &weighted), ("words.csv", &words)]);
+    files.page("fit @weighted.csv --target c --model logistic --weights w");
+    assert!(files.page("fit @words.csv --target c --model logistic").contains("class sup"));
+}
+
+#[test]
+fn tables_of_extreme_size_are_fitted_and_told_like_others() {
+    let large = table("a,y", 6, |i| format!("{}e307,{}e200", 1 + i, [3.0, 5.1, 7.0, 9.2, 10.9, 13.0][i]));
+    let small = table("a,y", 6, |i| format!("{}e-200,{}e-200", 1 + i, [3.0, 5.1, 7.0, 9.2, 10.9, 13.0][i]));
+    let files = Files::new(&[("large.csv", &large), ("small.csv", &small)]);
+    for line in ["fit @large.csv --target y", "fit @small.csv --target y", "explain @large.csv --target y"] {
+        let page = files.page(line);
+        assert!(!page.contains("is constant") && !page.contains("does not vary"), "{line}: {page}");
+        assert!(page.contains("0.999") || page.contains("99.9"), "{line}: {page}");
+    }
+}
+
+#[test]
+fn a_column_of_zeros_without_an_intercept_is_not_said_to_repeat_one() {
+    let zeros = table("a,z,y", 6, |i| format!("{},0,{}", 1 + i, 2 * i + i % 2));
+    let files = Files::new(&[("zeros.csv", &zeros)]);
+    let page = files.page("fit @zeros.csv --target y --no-intercept");
+    assert!(page.contains("z = 0") && !page.contains("adds nothing to the intercept"), "{page}");
 }
 
 #[test]

@@ -120,6 +120,8 @@ impl<'a, T: Storage> Table<'a, T> {
     #[inline(always)]
     pub(super) fn memory(&self, [first, last]: [usize; 2]) -> Option<(&'a [T], isize, isize)> {
         match self {
+            // Rows without columns lie nowhere, however far apart they are.
+            Table::Whole(view) if view.dims()[1] == 0 => Some((&[], 0, 0)),
             Table::Whole(view) => {
                 let ((data, start), stride) = (view.memory(), view.strides()[0]);
                 let gapless = view.strides()[1] == 1 || view.dims()[1] == 1;

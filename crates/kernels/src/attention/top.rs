@@ -202,7 +202,11 @@ impl<'a, A: Real> Candidates<'a, A> {
             }
         }
         for row in row..row + count {
-            in_order(&mut top.peaks[row * k..][..k]);
+            // Larger scores have larger weights but for the rounding of the exponentials.
+            let peaks = &mut top.peaks[row * k..][..k];
+            for i in 1..k {
+                peaks[i].weight = peaks[i].weight.min(peaks[i - 1].weight);
+            }
         }
     }
 }
@@ -220,21 +224,4 @@ fn sorted(k: usize) -> usize {
 /// Largest scores first, and of equal ones the first key.
 fn sort<A: Real>(list: &mut [(A, usize)]) {
     list.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
-}
-
-/// Scores in order have weights in order but for their rounding: where two have changed places, or have become equal, weights and
-/// then keys decide.
-fn in_order(peaks: &mut [Peak]) {
-    for i in 1..peaks.len() {
-        let mut at = i;
-        while at > 0 {
-            let (one, next) = (peaks[at - 1], peaks[at]);
-            let earlier = next.key.is_some() && next.key < one.key;
-            if !(next.weight > one.weight || (next.weight == one.weight && earlier)) {
-                break;
-            }
-            peaks.swap(at - 1, at);
-            at -= 1;
-        }
-    }
 }

@@ -36,7 +36,7 @@ const PADDING: usize = 1;
 const BATCH: usize = 8;
 
 /// Numbers of G that are worth a work item of their own where it is turned into rows.
-const MIRRORED: usize = 1 << 15;
+const MIRRORED: usize = 1 << 18;
 
 /// G = [X − c, Y − c, 1]ᵀ W [X − c, Y − c, 1], `(d + t + 1)²`, symmetric, in that order of columns.
 pub fn gram(tall: &Tall<'_>) -> Matrix {
@@ -100,7 +100,7 @@ impl Sums {
         let of_panel = |p: usize| self.data.chunks_exact(Sums::panel_len(self.panels).max(1)).skip(p);
         let blocks = matrix.as_mut_slice().par_chunks_mut((PANEL * width).max(1)).enumerate();
         // The rows of panel p: what is before its end is the panel itself, turned; what is after, its rows of later panels.
-        blocks.with_min_len(MIRRORED / width.max(1)).for_each(|(p, rows)| {
+        blocks.with_min_len(MIRRORED / (PANEL * width).max(1)).for_each(|(p, rows)| {
             let (end, count) = (width.min((p + 1) * PANEL), rows.len() / width);
             for panel in of_panel(p).take(1) {
                 for (i, sums) in panel.chunks_exact(PANEL).enumerate().take(end) {

@@ -34,6 +34,9 @@ pub struct LogisticFit<L> {
     /// A direction that separates the classes, where there is no penalty and one was found. The coefficients are then
     /// those at which the search was stopped: predictions are usable, sizes mean nothing.
     pub separation: Option<Separation>,
+    /// Whether every row is on the side of its class. With a penalty, the sizes of the coefficients are then the penalty's doing:
+    /// without one they would grow without end.
+    pub separates: bool,
 }
 
 /// How the search for the minimum ended.
@@ -84,6 +87,7 @@ pub(crate) fn finished<T: Element, L>(
             jitter,
         },
         separation,
+        separates: minimum.at.separates,
     }
 }
 

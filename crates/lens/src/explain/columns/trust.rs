@@ -121,7 +121,7 @@ impl Columns<'_> {
             format!("; {} have the same span", counted(kept.len(), "column", "columns"))
         };
         let finding = |found| {
-            let told = common::dependent_column(found, &names).shown("dependencies");
+            let told = common::dependent_column(self.fit, found, &names).shown("dependencies");
             Finding { advice: told.advice.map(|advice| advice + &set), ..told }
         };
         self.fit.dependencies().iter().map(finding).collect()

@@ -102,6 +102,10 @@ fn findings(fit: &LogisticFit<Label>, facts: &FitFacts) -> Vec<Finding> {
             counted(fit.convergence.iterations, "iteration", "iterations")
         );
         all.push(Finding::new(Severity::Serious, sentence));
+    } else if fit.separates {
+        let sentence = "every row is on the side of its class: without the penalty there would be no largest likelihood, and \
+                        the coefficients and their errors are of the penalty's making";
+        all.push(Finding::new(Severity::Caution, sentence).named("separated-classes"));
     }
     if fit.convergence.jitter > 0.0 {
         let sentence =

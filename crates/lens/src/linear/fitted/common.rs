@@ -27,14 +27,15 @@ pub(crate) fn has_errors(fit: &LinearFit) -> bool {
 
 /// The certain digits of a coefficient; of 0 there are none to count.
 pub(crate) fn digits(coefficient: &Coefficient) -> Option<f64> {
-    Some(coefficient.digits()).filter(|digits| coefficient.value != 0.0 && digits.is_finite())
+    Some(coefficient.digits())
+        .filter(|digits| coefficient.value != 0.0 && coefficient.value.is_finite() && digits.is_finite())
 }
 
 /// A column that others give.
-pub(crate) fn dependent_column(found: &Dependency, names: &[&str]) -> Finding {
-    let column = names[found.column];
+pub(crate) fn dependent_column(fit: &LinearFit, found: &Dependency, names: &[&str]) -> Finding {
+    let (column, intercept) = (names[found.column], fit.target().intercept.is_some());
     let (name, severity, sentence) = match found.terms[..] {
-        [] => (
+        [] if intercept => (
             "constant-column",
             Severity::Caution,
             format!("`{column}` is constant ({}): it adds nothing to the intercept", short(found.constant)),

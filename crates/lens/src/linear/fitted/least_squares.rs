@@ -139,7 +139,7 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
 fn findings(fit: &LinearFit, facts: &FitFacts, condition: f64) -> Vec<Finding> {
     let names: Vec<&str> = facts.names.iter().map(String::as_str).collect();
     let mut all: Vec<Finding> =
-        fit.dependencies().iter().map(|found| common::dependent_column(found, &names)).collect();
+        fit.dependencies().iter().map(|found| common::dependent_column(fit, found, &names)).collect();
     all.extend(common::shape(fit, &facts.target));
     all.extend(common::uncertain_rank(fit.rank()));
     if let Some(found) = common::few_digits(fit, &names, condition) {

@@ -15,7 +15,18 @@ impl LinearFit {
     /// columns as there are terms; [`LinearFit::condition`], which does without, is of terms shifted near their means.
     pub fn condition_numbers(&self) -> Result<Option<Condition>, LinearError> {
         let Some(solver) = self.solver.as_ref().filter(|solver| solver.len() > 0) else { return Ok(None) };
-        condition_of_factor(argument(OPERATION, "X"), &as_given(solver, &self.exponents)).map(Some)
+        let of = |triangle: &Matrix| condition_of_factor(argument(OPERATION, "X"), triangle);
+        // Scaled to length 1, the units of the columns do not matter; as they are, they may be too far apart for the triangle.
+        let units = vec![0; self.exponents.len()];
+        let found = of(&as_given(solver, &units))?;
+        if self.exponents == units {
+            return Ok(Some(found));
+        }
+        let given = as_given(solver, &self.exponents);
+        let holds =
+            given.as_slice().iter().all(|r| r.is_finite()) && (0..given.rows()).all(|i| given[(i, i)] != 0.0);
+        let raw = if holds { of(&given)?.raw } else { f64::INFINITY };
+        Ok(Some(Condition { raw, ..found }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::U;
 use super::dependency::{self, Dependency};
-use super::model::{Coefficient, LinearFit, Method, TargetFit};
+use super::model::{Coefficient, LinearFit, Method, Shares, TargetFit};
 use super::rank::Decision;
 use super::reduced::Reduced;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS, Refined, data_error};
@@ -83,6 +83,11 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
                 residual_squares: times_power_of_two(refined.residual_squares, -2 * e_y),
                 total_squares: times_power_of_two(reduced.total_squares[q], -2 * e_y),
                 squares: times_power_of_two(reduced.squares(q), -2 * e_y),
+                shares: Shares {
+                    residual: refined.residual_squares,
+                    total: reduced.total_squares[q],
+                    all: reduced.squares(q),
+                },
             };
             for (i, &term) in solver.kept.iter().enumerate() {
                 let is_intercept = term < first;

@@ -73,17 +73,27 @@ pub struct TargetFit {
     pub total_squares: f64,
     /// Σ w y².
     pub squares: f64,
+    /// The same three in a unit in which none of them overflows.
+    pub(super) shares: Shares,
+}
+
+/// The sums of squares of a target, residual, total and all, in a unit of their own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shares {
+    pub(super) residual: f64,
+    pub(super) total: f64,
+    pub(super) all: f64,
 }
 
 impl TargetFit {
     /// Whether the target varies by more than the rounding of its values; without an intercept, whether it is not 0 throughout.
     pub fn varies(&self) -> bool {
-        self.total_squares > ROUNDING * self.squares
+        self.shares.total > ROUNDING * self.shares.all
     }
 
     /// Whether the fit leaves no more of the target than the rounding of its values: nothing to estimate errors from.
     pub fn is_exact(&self) -> bool {
-        self.residual_squares <= ROUNDING * self.squares
+        self.shares.residual <= ROUNDING * self.shares.all
     }
 }
 
@@ -228,11 +238,12 @@ impl LinearFit {
         let (n, p) = (self.rows as f64, self.rank.rank as f64);
         let freedom = n - p;
         let intercept = f64::from(u8::from(target.intercept.is_some()));
-        let (rss, tss) = (target.residual_squares, target.total_squares);
-        let unexplained = if target.varies() { rss / tss } else { f64::NAN };
+        let rss = target.residual_squares;
+        let Shares { residual, total, .. } = target.shares;
+        let unexplained = if target.varies() { residual / total } else { f64::NAN };
         let explained_freedom = p - intercept;
         let f = if freedom > 0.0 && explained_freedom > 0.0 && target.varies() {
-            ((tss - rss) / explained_freedom) / (rss / freedom)
+            ((total - residual) / explained_freedom) / (residual / freedom)
         } else {
             f64::NAN
         };

@@ -14,14 +14,14 @@
 //! condition number, gives the directions U the columns span, and the same is solved inside them: `UᵀKU a' = Uᵀy`.
 
 use super::alike::Alike;
-use super::model::{Coefficient, LinearFit, Method, TargetFit};
+use super::model::{Coefficient, LinearFit, Method, Shares, TargetFit};
 use super::rank::Rank;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS};
 use super::transposed::Transposed;
 use super::{OPERATION, U};
 use crate::dense::{
     Centred, Cholesky, ColumnSizes, Inner, Vectors, column_sizes, leading_columns, multiply,
-    multiply_transposed, norm, svd, times, transposed_times,
+    multiply_transposed, norm, norm_inf, power_of_two_near, svd, times, transposed_times,
 };
 use crate::{LinearError, NoColumns, RowSource, check};
 use spanwise_kernels::Matrix;
@@ -239,12 +239,22 @@ impl Wide<'_> {
         };
         let offset: f64 = 1.0 + answer.w.iter().zip(&columns.means).map(|(w, m)| (w * m).abs()).sum::<f64>();
         let norms = &columns.norms;
+        let unit = power_of_two_near(norm_inf(&y));
+        let squares = |unit: f64, part: &dyn Fn(usize) -> f64| -> f64 {
+            (0..n).map(|i| weight(i) * (part(i) / unit).powi(2)).sum()
+        };
+        let (rest, centred, all) = (|i: usize| answer.rest[i], |i: usize| y[i] - mean, |i: usize| y[i]);
         TargetFit {
             coefficients: answer.w.iter().zip(norms).map(|(&w, &norm)| coefficient(w, norm)).collect(),
             intercept: self.intercept.then(|| coefficient(answer.b, offset.max(norm(norms)))),
-            residual_squares: (0..n).map(|i| weight(i) * answer.rest[i].powi(2)).sum(),
-            total_squares: (0..n).map(|i| weight(i) * (y[i] - mean).powi(2)).sum(),
-            squares: (0..n).map(|i| weight(i) * y[i].powi(2)).sum(),
+            residual_squares: squares(1.0, &rest),
+            total_squares: squares(1.0, &centred),
+            squares: squares(1.0, &all),
+            shares: Shares {
+                residual: squares(unit, &rest),
+                total: squares(unit, &centred),
+                all: squares(unit, &all),
+            },
         }
     }
 
