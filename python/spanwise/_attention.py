@@ -109,7 +109,8 @@ def attention(
     window : (left, right) or (left, right, diagonal), optional
         How many keys before and after its place a query sees; None for no limit.
     alibi : array, (H,), optional
-        ``-slope·|distance|`` is added to the scores.
+        ``-slope·|distance|`` is added to the scores; places are counted along the diagonal that ``causal`` or ``window`` names,
+        and from the last key and query where neither does.
     lengths : array of int, (B,), optional
         How many keys each batch entry has; the rest is padding.
     sinks : array, (H,), optional

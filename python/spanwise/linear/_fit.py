@@ -69,7 +69,8 @@ class LinearFit:
     rank, terms : int
         How many terms (columns, and the intercept) are independent, of how many.
     condition : float
-        The condition number of the independent terms, scaled.
+        The condition number of the independent terms, each shifted near its mean and scaled: what the computation meets. ``cond``
+        gives those of the columns as they are.
     dependencies : tuple of Dependency
         Each dependent column as a formula.
     residual_norm : float or ndarray, (t,)

@@ -3,7 +3,7 @@
 //! ```text
 //! for each chunk of keys:
 //!     for each piece:  s[row][key] = q[row]·k[key]     lanes along the width; LANES keys at a time, transposed and added up
-//!     soft cap, bias, ALiBi, masks                     one number at a time: there are few
+//!     soft cap, bias, ALiBi, masks                     masks and biases by vectors, the rest one by one
 //!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa
 //!     for each piece:  o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
 //! ```
