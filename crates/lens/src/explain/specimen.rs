@@ -91,7 +91,7 @@ pub fn attention() -> Explanation {
             figure("heads", "Heads", FigureKind::Heads(heads())),
             figure("entropy", "Entropy", FigureKind::Entropy(entropy())),
             figure("received", "Mass received", FigureKind::Received(received())),
-            figure("map", "Weights", FigureKind::Map(head_map(0))),
+            figure("map", "Weights", FigureKind::Map(large_map())),
             figure("hull", "Values and outputs", FigureKind::Hull(hull())),
         ],
         tables: Vec::new(),
@@ -280,6 +280,11 @@ fn head_map(head: usize) -> HeadMap {
         max,
         entropy: 0.8 - 0.5 * head as f64,
     }
+}
+
+fn large_map() -> HeadMap {
+    let (mean, max) = cells(1);
+    HeadMap { mean, max, ..head_map(0) }
 }
 
 fn heads() -> Heads {
