@@ -147,7 +147,7 @@ impl Heeding {
 
 /// How many threads share a fit: as many as `RAYON_NUM_THREADS` says, else two for each that the machine runs at once.
 ///
-/// The threads of NumPy's linear algebra go on spinning for up to a tenth of a second after each of its calls, and each takes the
+/// The threads of `NumPy`'s linear algebra go on spinning for up to a tenth of a second after each of its calls, and each takes the
 /// share of one thread. With two of ours for each of theirs a fit that follows is some 10 % faster, and without them no slower:
 /// the work is cut into more parts than there are threads either way.
 fn threads_of_fits() -> usize {
