@@ -153,10 +153,9 @@ impl<'a, A: Real> Notes<'a, A> {
         let lanes = S::LANES;
         let rows = panel * lanes..(panel + 1) * lanes;
         let (total, sums) = match (self.moment.is_empty(), self.exact.is_empty()) {
-            (true, true) => self.pooled::<S, 2, false, false>(isa, panel, seen, step, scores),
-            (false, true) => self.pooled::<S, 2, true, false>(isa, panel, seen, step, scores),
-            // More sums side by side would not stay in sixteen registers.
-            _ => self.pooled::<S, 2, true, true>(isa, panel, seen, step, scores),
+            (true, true) => self.pooled::<S, false, false>(isa, panel, seen, step.base, scores),
+            (false, true) => self.pooled::<S, true, false>(isa, panel, seen, step.base, scores),
+            _ => self.pooled::<S, true, true>(isa, panel, seen, step.base, scores),
         };
         isa.store(step.max, &mut self.bases[seen.slot * self.rows + rows.start..]);
         if !self.moment.is_empty() {
@@ -182,42 +181,36 @@ impl<'a, A: Real> Notes<'a, A> {
         total
     }
 
+    /// The exponentials of a tile, pool by pool: their sum, and what else is summed with them, in two parts. More vectors side by
+    /// side would not stay in sixteen registers.
     #[inline(always)]
-    fn pooled<S: Float<A>, const WIDE: usize, const MOMENT: bool, const EXACT: bool>(
+    fn pooled<S: Float<A>, const MOMENT: bool, const EXACT: bool>(
         &mut self,
         isa: S,
         panel: usize,
         seen: &Seen,
-        step: &Step<S::Vector>,
+        base: S::Vector,
         scores: &mut [A],
     ) -> (S::Vector, [Sums<S::Vector>; 2]) {
         let lanes = S::LANES;
-        let mut sums = [Sums::none(isa); WIDE];
+        let mut sums = [Sums::none(isa); 2];
         let zero = isa.splat(A::ZERO);
         let mut total = zero;
         for at in self.pools.of(seen.slot) {
-            for i in 0..WIDE {
+            for i in 0..2 {
                 sums[i].sum = zero;
             }
             if let Some(keys) = self.pools.all[at].within(&seen.keys) {
                 let scores = &mut scores[keys.start * lanes..keys.end * lanes];
-                sums = exponentials::<A, S, WIDE, MOMENT, EXACT>(isa, step.base, scores, sums);
+                sums = exponentials::<A, S, 2, MOMENT, EXACT>(isa, base, scores, sums);
             }
-            let mut sum = isa.add(sums[0].sum, sums[1].sum);
-            if WIDE == 4 {
-                sum = isa.add(sum, isa.add(sums[2].sum, sums[3].sum));
-            }
+            let sum = isa.add(sums[0].sum, sums[1].sum);
             if !self.sums.is_empty() {
                 isa.store(sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
             }
             total = isa.add(total, sum);
         }
-        if WIDE == 4 {
-            for i in 0..2 {
-                sums[i].moment = isa.add(sums[i].moment, sums[i + 2].moment);
-            }
-        }
-        (total, [sums[0], sums[1]])
+        (total, sums)
     }
 
     /// The maxima become factors: what sums and weights of each tile are multiplied by in the end. `last` are the rows' last

@@ -14,6 +14,7 @@
 //!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
+use super::TILE_KEYS;
 use super::block::Denominator;
 use super::dense::adjust_row;
 use super::dropout::factor;
@@ -27,8 +28,8 @@ use crate::Element;
 use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
 use std::f64::consts::LOG2_E;
 
-/// Keys whose weights are formed at once.
-const CHUNK: usize = 256;
+/// Keys whose weights are formed at once: a tile's, which is what [`adjust_row`] takes.
+const CHUNK: usize = TILE_KEYS;
 /// Keys that are read at once; divides [`CHUNK`]. Their values are added up before they are added to the sums so far.
 const PIECE: usize = 64;
 /// Sums of one product, so that they do not wait for each other.
