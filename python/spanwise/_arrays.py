@@ -29,7 +29,7 @@ class Matrix(NamedTuple):
 def as_array(operation: str, argument: str, x: Any) -> npt.NDArray[Any]:
     """``x`` as a NumPy array without a copy where that can be: arrays, DLPack, anything NumPy understands."""
     if isinstance(x, np.ndarray):
-        return x
+        return _without_mask(operation, argument, x) if isinstance(x, np.ma.MaskedArray) else x
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         _refuse_devices(operation, argument, x)
         try:
@@ -41,6 +41,18 @@ def as_array(operation: str, argument: str, x: Any) -> npt.NDArray[Any]:
     if type(x).__module__.startswith("scipy.") and hasattr(x, "tocsr"):
         raise DtypeError(
             f"{operation}: `{argument}` is a sparse matrix; expected a dense one\nhint: `{argument}.toarray()` makes it dense"
+        )
+    return np.asarray(x)
+
+
+def _without_mask(operation: str, argument: str, x: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any]:
+    """The numbers, if all of them count: those under a mask are not to be computed with."""
+    masked = int(np.ma.getmaskarray(x).sum())
+    if masked > 0:
+        entries = "entry is" if masked == 1 else "entries are"
+        raise DtypeError(
+            f"{operation}: `{argument}` is a masked array of which {masked} {entries} masked; expected none to be\n"
+            f"hint: `{argument}.filled(value)` puts a value in their place"
         )
     return np.asarray(x)
 

@@ -100,7 +100,7 @@ class KVCache:
         self._held.append(kind.take("k", k), kind.take("v", v), kind.bits)
 
     def truncate(self, rows: int) -> None:
-        """Forgets all rows but the first ``rows``, and keeps the memory.
+        """Forgets all rows but the first ``rows``, and keeps the memory; where there are fewer, all stay.
 
         Parameters
         ----------

@@ -93,7 +93,7 @@ impl<'py> Array<'py> {
         let dtype = array.dtype();
         let Some(kind) = kind_of(&dtype)? else {
             let message = format!(
-                "{}: `{}` has dtype {dtype}; expected float64, float32, float16, bfloat16 or bool",
+                "{}: `{}` has dtype {dtype}; expected float64, float32, float16 or bfloat16",
                 name.operation, name.argument
             );
             return Err(raise(object.py(), Class::Dtype, message));
@@ -149,8 +149,9 @@ impl<'py> Array<'py> {
         let py = self.held.py();
         if T::KIND != self.kind {
             let message = format!(
-                "{operation}: `{argument}` has dtype {}; expected the dtype of the arguments before it",
-                self.held.dtype()
+                "{operation}: `{argument}` has dtype {}; expected {}, as the arguments before it have",
+                self.held.dtype(),
+                T::KIND.word()
             );
             return Err(raise(py, Class::Dtype, message));
         }

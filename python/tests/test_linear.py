@@ -227,6 +227,8 @@ def test_measures():
         (lambda: linear.lstsq(X, Y, tolerance=2.0), errors.NumberError, ["`tolerance`", "2"]),
         (lambda: linear.lstsq(X, Y, deficiency="x"), errors.NumberError, ["`deficiency`", "'x'"]),
         (lambda: linear.lstsq(X * 1j, Y), errors.DtypeError, ["`X`", "complex128"]),
+        (lambda: linear.lstsq(np.ma.masked_greater(X, 0), Y), errors.DtypeError, ["`X`", "masked", "hint:"]),
+        (lambda: linear.lstsq(X, np.ma.masked_equal(Y, Y[0])), errors.DtypeError, ["`y`", "1 entry is masked"]),
         (lambda: linear.lstsq([["a"]], [1.0]), errors.DtypeError, ["`X`"]),
         (lambda: linear.lstsq(X, None), errors.DtypeError, ["`y`"]),
         (lambda: linear.ridge(X, Y, alpha=-1.0), errors.NumberError, ["ridge", "`alpha`", "-1"]),
@@ -247,6 +249,11 @@ def test_what_does_not_fit_is_named(call, error, words):
     assert isinstance(raised.value, (ValueError, TypeError))
     for word in words:
         assert word in str(raised.value)
+
+
+def test_masked_arrays_with_nothing_masked_are_arrays():
+    masked = np.ma.masked_array(X, np.zeros(X.shape, bool))
+    np.testing.assert_array_equal(linear.lstsq(masked, np.ma.masked_array(Y)).coefficients, linear.lstsq(X, Y).coefficients)
 
 
 def test_the_version_is_the_librarys():

@@ -136,13 +136,13 @@ impl Lanes<f64> for Neon {
 
     #[inline(always)]
     fn fused_mul_add(self, a: Pair, b: Pair, c: Pair) -> Pair {
-        self.mul_add(a, b, c)
+        Lanes::<f64>::mul_add(self, a, b, c)
     }
 
     #[inline(always)]
     fn fused_mul_sub(self, a: Pair, b: Pair, c: Pair) -> Pair {
         // SAFETY: the token.
-        unsafe { self.mul_add(a, b, [vnegq_f64(c[0]), vnegq_f64(c[1])]) }
+        unsafe { Lanes::<f64>::mul_add(self, a, b, [vnegq_f64(c[0]), vnegq_f64(c[1])]) }
     }
 
     #[inline(always)]

@@ -3,13 +3,13 @@
 use super::{Float, Registers};
 use crate::simd::{Lanes, Neon};
 use std::arch::aarch64::{
-    float32x4_t, float64x2_t, vaddq_f32, vaddq_s32, vaddq_s64, vaddvq_f32, vbslq_f32, vbslq_f64, vcgtq_f32,
-    vcgtq_f64, vcvtq_s32_f32, vcvtq_s64_f64, vdivq_f32, vdivq_f64, vdupq_n_f32, vdupq_n_u32, vdupq_n_u64,
-    vfmaq_f32, vfmsq_f32, vld1q_f32, vld1q_u32, vld1q_u64, vmaxq_f32, vmaxq_f64, vmaxvq_u32, vminq_f32,
-    vminq_f64, vmulq_f32, vnegq_f32, vorrq_u32, vorrq_u64, vreinterpretq_f32_f64, vreinterpretq_f32_s32,
-    vreinterpretq_f64_f32, vreinterpretq_f64_s64, vreinterpretq_s32_f32, vreinterpretq_s64_f64,
-    vreinterpretq_u32_u64, vrndnq_f32, vrndnq_f64, vshlq_n_s32, vshlq_n_s64, vst1q_f32, vsubq_f32,
-    vtrn1q_f32, vtrn1q_f64, vtrn2q_f32, vtrn2q_f64, vtstq_u32, vtstq_u64,
+    float32x4_t, float64x2_t, vaddq_f32, vaddq_s32, vaddq_s64, vaddvq_f32, vaddvq_u32, vaddvq_u64, vandq_u32,
+    vandq_u64, vbslq_f32, vbslq_f64, vcgtq_f32, vcgtq_f64, vcvtq_s32_f32, vcvtq_s64_f64, vdivq_f32,
+    vdivq_f64, vdupq_n_f32, vdupq_n_u32, vdupq_n_u64, vfmaq_f32, vfmsq_f32, vld1q_f32, vld1q_u32, vld1q_u64,
+    vmaxq_f32, vmaxq_f64, vminq_f32, vminq_f64, vmulq_f32, vnegq_f32, vorrq_u32, vorrq_u64,
+    vreinterpretq_f32_f64, vreinterpretq_f32_s32, vreinterpretq_f64_f32, vreinterpretq_f64_s64,
+    vreinterpretq_s32_f32, vreinterpretq_s64_f64, vrndnq_f32, vrndnq_f64, vshlq_n_s32, vshlq_n_s64,
+    vst1q_f32, vsubq_f32, vtrn1q_f32, vtrn1q_f64, vtrn2q_f32, vtrn2q_f64, vtstq_u32, vtstq_u64,
 };
 
 /// Lanes 0 to 3, then 4 to 7.
@@ -127,13 +127,13 @@ impl Lanes<f32> for Neon {
 
     #[inline(always)]
     fn fused_mul_add(self, a: Pair, b: Pair, c: Pair) -> Pair {
-        self.mul_add(a, b, c)
+        Lanes::<f32>::mul_add(self, a, b, c)
     }
 
     #[inline(always)]
     fn fused_mul_sub(self, a: Pair, b: Pair, c: Pair) -> Pair {
         // SAFETY: the token.
-        unsafe { self.mul_add(a, b, [vnegq_f32(c[0]), vnegq_f32(c[1])]) }
+        unsafe { Lanes::<f32>::mul_add(self, a, b, [vnegq_f32(c[0]), vnegq_f32(c[1])]) }
     }
 
     #[inline(always)]
