@@ -80,7 +80,7 @@ fn apart(n: usize) -> usize {
     const PAGE: usize = 4096 / size_of::<f64>();
     let lines = n.next_multiple_of(LINE);
     let beyond = lines % PAGE;
-    let close = beyond < PAGE / 4 || beyond > PAGE * 3 / 4;
+    let close = !(PAGE / 4..=3 * PAGE / 4).contains(&beyond);
     if n > PAGE / 4 && close { lines.next_multiple_of(PAGE) + 3 * PAGE / 8 + LINE } else { lines }
 }
 
@@ -158,7 +158,9 @@ fn reflection<S: Simd>(isa: S, x: &mut [f64]) -> (f64, f64) {
     }
     let left = -(own * own + square).sqrt().copysign(own);
     let scale = 1.0 / (own - left);
-    rest.iter_mut().for_each(|x| *x *= scale);
+    for x in rest.iter_mut() {
+        *x *= scale;
+    }
     (left, (left - own) / left)
 }
 
