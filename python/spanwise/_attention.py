@@ -61,7 +61,8 @@ class AttentionStats:
     def __repr__(self) -> str:
         found = {name: getattr(self, name) for name in self.__slots__ if name != "empty_rows"}
         shapes = [f"{name} {array.shape}" for name, array in found.items() if array is not None]
-        return f"AttentionStats({', '.join([f'{self.empty_rows} empty rows', *shapes])})"
+        rows = "row" if self.empty_rows == 1 else "rows"
+        return f"AttentionStats({', '.join([f'{self.empty_rows} empty {rows}', *shapes])})"
 
 
 def attention(

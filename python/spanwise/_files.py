@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -12,6 +13,9 @@ __all__ = ["write_whole"]
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Writes ``text`` beside its place and moves it there; what was there before stays until then."""
     place = Path(path)
+    if not place.parent.is_dir():
+        # The temporary file's name would say nothing to whoever asked for this one.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place.parent))
     handle, beside = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

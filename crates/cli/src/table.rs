@@ -2,6 +2,7 @@
 
 mod batch;
 mod separator;
+mod words;
 
 pub(crate) use batch::{Role, Rows};
 
@@ -85,6 +86,7 @@ impl Source {
     pub(crate) fn open(asked: &Asked<'_>) -> anyhow::Result<Self> {
         let (batches, first) = open(asked)?;
         say_if_headless(&batches, asked);
+        words::check(&first, asked)?;
         let fields = fields(&first, asked)?;
         let settings = settings(asked)?;
         let design = Design::new(&fields, &settings).with_context(|| asked.file.to_owned())?;
@@ -161,6 +163,7 @@ pub(crate) fn is_text(asked: &Asked<'_>, name: &str) -> anyhow::Result<bool> {
 /// The table and its first rows.
 fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     let pick = asked.pick;
+    separator::check_used(asked)?;
     if is_inline(asked.file) {
         let table = Table::from_tensor(&parse_matrix(asked.file)?)?;
         return Ok((Batches::Whole(None), table));

@@ -1,6 +1,7 @@
 //! What can be wrong with a file, and where.
 
 use crate::place::one_line;
+use crate::suggest::{counted, has_decimal_comma};
 use crate::{Format, Place};
 use spanwise_kernels::ShapeError;
 use std::error::Error;
@@ -133,7 +134,7 @@ pub enum IoError {
     },
 
     /// A row with another number of fields than the first one.
-    #[error("{at}: found {found} fields; the first row has {expected}")]
+    #[error("{at}: found {}; the first row has {expected}", counted(*.found, "field", "fields"))]
     Ragged {
         /// The row, and the first column that is missing or too many.
         at: Place,
@@ -144,7 +145,7 @@ pub enum IoError {
     },
 
     /// A column with another number of values than the first one.
-    #[error("{at}: found {found} values; the first column has {expected}")]
+    #[error("{at}: found {}; the first column has {expected}", counted(*.found, "value", "values"))]
     Uneven {
         /// The column.
         at: Place,
@@ -374,6 +375,9 @@ impl IoError {
             IoError::SeveralTensors { at, known } => {
                 let first = known.first()?;
                 Some(format!("name one of them, as in {}:{first}", at.path.display()))
+            }
+            IoError::NotANumber { found, .. } if has_decimal_comma(found) => {
+                Some("numbers are read with decimal points: write 3.14, not 3,14".to_owned())
             }
             IoError::WrongFormat { found: Some(found), .. } => {
                 Some(format!("rename the file to end in .{}", found.extension()))

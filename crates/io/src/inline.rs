@@ -9,7 +9,7 @@ use crate::{IoError, Place, Tensor};
 /// let x = spanwise_io::parse_matrix("1,0; 0,1; 1,1")?;
 /// assert_eq!(x.dims(), [3, 2]);
 /// let error = spanwise_io::parse_matrix("1,0;0").unwrap_err();
-/// assert_eq!(error.to_string(), "inline:2:2: found 1 fields; the first row has 2");
+/// assert_eq!(error.to_string(), "inline:2:2: found 1 field; the first row has 2");
 /// # Ok::<(), spanwise_io::IoError>(())
 /// ```
 pub fn parse_matrix(text: &str) -> Result<Tensor, IoError> {

@@ -54,6 +54,7 @@ pub use read::{read_table, read_tensor, read_tensor_as, read_tensors};
 pub use reader::{Field, Progress, ProgressUnit, TableReader};
 pub use records::is_decoding;
 pub use sparse::{Sparse, read_sparse};
+pub use suggest::has_decimal_comma;
 pub use table::{Categories, Column, Table, Values};
 pub use tensor::{Kind, Scalar, Tensor, TensorView};
 pub use write::{all_or_none, write_bytes, write_table, write_tensor, write_tensors};

@@ -151,8 +151,9 @@ pub(crate) fn array_table(named: &Named, opened: &Opened, options: &ReadOptions)
     if options.columns.is_none() {
         return Ok(table);
     }
+    let positions = (0..names.len()).filter(|&index| options.wants(&names[index])).collect();
     let columns = table.into_columns().into_iter().filter(|column| options.wants(&column.name));
-    Table::at(columns.collect(), place, 1)
+    Ok(Table::at(columns.collect(), place, 1)?.chosen(positions))
 }
 
 /// Refuses a name behind the colon where there are no names.

@@ -178,6 +178,7 @@ impl Whole {
         let first_row = self.table.first_row() + self.done as u64;
         self.done = end;
         let source: Place = self.table.source().clone();
-        Some(Table::at(columns.collect(), source, first_row))
+        let table = Table::at(columns.collect(), source, first_row);
+        Some(table.map(|table| table.chosen(self.table.positions().to_vec())))
     }
 }

@@ -20,6 +20,8 @@ pub struct Table {
     rows: usize,
     source: Place,
     first_row: u64,
+    /// Of each column the file's column that it is, from 0; empty where all columns were read.
+    positions: Vec<usize>,
 }
 
 /// A name and one value per row.
@@ -141,7 +143,17 @@ impl Table {
             }
         }
         drop(names);
-        Ok(Table { columns, rows, source, first_row })
+        Ok(Table { columns, rows, source, first_row, positions: Vec::new() })
+    }
+
+    /// The same, its columns being those of the file at `positions`, from 0.
+    pub(crate) fn chosen(self, positions: Vec<usize>) -> Self {
+        Table { positions, ..self }
+    }
+
+    /// Of each column the file's column that it is, from 0; empty where all columns were read.
+    pub(crate) fn positions(&self) -> &[usize] {
+        &self.positions
     }
 
     /// How many rows.
@@ -186,7 +198,8 @@ impl Table {
 
     /// Where the value at `row` and `column`, both from 0, lies in the file.
     pub fn place(&self, row: usize, column: usize) -> Place {
-        let place = self.source.clone().row(self.first_row + row as u64).column(column + 1);
+        let position = self.positions.get(column).copied().unwrap_or(column);
+        let place = self.source.clone().row(self.first_row + row as u64).column(position + 1);
         match self.columns.get(column) {
             Some(column) => place.named(&column.name),
             None => place,

@@ -12,6 +12,7 @@ mod memory;
 mod shape;
 pub mod simd;
 pub mod stop;
+pub mod symmetric;
 pub mod tall;
 mod view;
 

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use spanwise::Matrix;
 use spanwise::linear::design::{self, Design, DesignError, Missing};
 use spanwise::linear::told::Label;
-use spanwise_io::{Column, Table, Values};
+use spanwise_io::{Column, Table, Values, has_decimal_comma};
 
 /// Which columns are not features, and what they are.
 #[derive(Clone, Debug)]
@@ -209,6 +209,9 @@ impl<'a> Outcome<'a> {
                 text.unwrap_or_default()
             );
             return Err(match option {
+                _ if text.is_some_and(has_decimal_comma) => {
+                    Usage::with_hint(message, "numbers are read with decimal points: write 3.14, not 3,14")
+                }
                 "--target" => Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes"),
                 _ => Usage::new(message),
             }

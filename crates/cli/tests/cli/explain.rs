@@ -173,7 +173,7 @@ fn classes_weights_and_missing_values_are_taken() {
     let weighted =
         spanwise(&["explain", file, "--target", "y", "--weights", "w", "--missing", "drop", "--json"]).json();
     assert_eq!(weighted["subject"]["rows"], 59);
-    assert!(weighted["findings"].to_string().contains("1 row of 60 were left out"), "{weighted:#}");
+    assert!(weighted["findings"].to_string().contains("1 row of 60 was left out"), "{weighted:#}");
 }
 
 /// The examples of a page: blocks fenced as `sh`.

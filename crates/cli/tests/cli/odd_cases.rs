@@ -299,6 +299,16 @@ fn logistic_regression_has_one_default_penalty() {
 /// Each ends with code 2, one line `error: `, and says what stands beside it.
 const BAD: &[(&str, &[&str])] = &[
     ("fit @nan.csv --target y", &["nan.csv:3:2", "found nothing", "hint: `--missing drop`"]),
+    ("fit @nan.csv --target y --columns b", &["nan.csv:3:2 (column \"b\")"]),
+    (
+        "fit @commas.csv --target y --delimiter ;",
+        &["commas.csv:2:1", "found \"1,5\"", "write 3.14, not 3,14"],
+    ),
+    ("fit @commas.csv --target a --columns y --delimiter ;", &["commas.csv:2:1", "write 3.14, not 3,14"]),
+    ("fit @short.csv --target y", &["short.csv:3:2", "found 1 field; the first row has 2"]),
+    ("measure 1,2;3,4 --delimiter ;", &["`--delimiter`", "is a matrix in the argument"]),
+    ("measure @x.parquet --delimiter ;", &["`--delimiter`", "is no text file"]),
+    ("measure @x.npz:a --delimiter ;", &["`--delimiter`", "is no text file"]),
     ("fit @inf.csv --target y", &["inf.csv:3:2", "found inf", "`--missing mean`"]),
     ("fit @header.csv --target y", &["there are no rows"]),
     ("fit @empty.csv --target y", &["the file is empty"]),
@@ -345,6 +355,10 @@ fn what_is_wrong_is_said_in_the_words_of_the_command() {
         ("empty.csv", ""),
         ("twice.csv", "a,a,y\n1,2,3\n"),
         ("only.csv", "y\n1\n2\n"),
+        ("commas.csv", "a;y\n1,5;2\n2,5;3\n3,25;5\n4;6\n"),
+        ("short.csv", "a,y\n1,2\n3\n4,5\n"),
+        ("x.parquet", ""),
+        ("x.npz", ""),
         ("good.csv", "a,text,minus,zero,y\n1,x,1,0,3\n2,z,-1,0,5\n3,x,2,0,6\n5,z,1,0,6\n"),
     ]);
     for (line, expected) in BAD {
@@ -353,11 +367,56 @@ fn what_is_wrong_is_said_in_the_words_of_the_command() {
 }
 
 #[test]
+fn a_word_among_numbers_is_said_with_its_place() {
+    let row = |i: usize| if i == 3 { format!("{i},n/k,1") } else { format!("{i},{},{}", i * i % 7, 2 * i) };
+    let files = Files::new(&[("t.csv", &table("a,b,y", 9, row))]);
+    let run = files.run("fit @t.csv --target y --columns b");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let said =
+        "t.csv:5:2 (column \"b\"): found \"n/k\"; 8 of 9 values are numbers, and all were read as categories";
+    assert!(run.stderr.starts_with("caution: ") && run.stderr.contains(said), "{}", run.stderr);
+    files.run("fit @t.csv --target y --columns b --categories b").ended_with(0);
+    files.run("fit @t.csv --target y --columns a").ended_with(0);
+}
+
+#[test]
+fn a_copied_column_has_no_finite_inflation_in_explain_and_in_measure() {
+    let row = |i: usize| format!("{i},{i},{},{}", i * i % 11, 2 * i + i % 3);
+    let files = Files::new(&[("t.csv", &table("a,again,b,y", 12, row))]);
+    let measured = files.run("measure @t.csv --exclude y --json").json();
+    let explained = files.run("explain @t.csv --target y --json").json();
+    let tables = explained["tables"].as_array().unwrap();
+    let coefficients = tables.iter().find(|table| table["id"] == "coefficients").unwrap();
+    for name in ["a", "again"] {
+        let column =
+            measured["column_measures"].as_array().unwrap().iter().find(|column| column["name"] == name);
+        let rows = coefficients["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{rows:?}"));
+        assert_eq!(row.as_array().unwrap().last(), Some(&column.unwrap()["vif"]), "{name}");
+    }
+}
+
+#[test]
+fn explain_says_which_penalty_its_classes_were_fitted_with() {
+    let row = |i: usize| format!("{},{}", i, if (i * 7) % 5 < 2 { "u" } else { "v" });
+    let files = Files::new(&[("t.csv", &table("a,c", 20, row))]);
+    let page = files.page("explain @t.csv --target c");
+    assert!(page.contains("without a penalty (λ = 0; `fit` has λ = 1 unless told otherwise)"), "{page}");
+}
+
+#[test]
 fn singular_systems_and_rows_that_are_all_alike_are_findings() {
     let page = joined(&spanwise(&["solve", "--a", "1,2;2,4", "--b", "1,2"]).ended_with(0));
     assert!(page.contains("A has rank 1 of 2: many x do equally well"), "{page}");
     let page = joined(&spanwise(&["solve", "--a", "1,2;2,4", "--b", "1,3"]).ended_with(0));
     assert!(page.contains("none solves the system, many x do equally well"), "{page}");
+    assert!(page.contains("no x solves the system") && !page.contains("rounding alone"), "{page}");
+    let page = joined(&spanwise(&["solve", "--a", "1;1;1", "--b", "1,2,4"]).ended_with(0));
+    assert!(page.contains("no x solves the system") && !page.contains("rounding alone"), "{page}");
+    for (method, of) in [("lu", "rows and columns scaled, 1-norm"), ("svd", "of A as given, 2-norm")] {
+        let solved = spanwise(&["solve", "--a", "1,2;2,1", "--b", "1,3", "--method", method]).ended_with(0);
+        assert!(joined(&solved).contains(of), "{method}");
+    }
     let page = joined(&spanwise(&["decompose", "5,5;5,5", "--kind", "pca"]).ended_with(0));
     assert!(page.contains("all rows are alike: there is no variance"), "{page}");
     let page = joined(&spanwise(&["measure", "1,5;2,5;4,5"]).ended_with(0));

@@ -119,7 +119,8 @@ impl CsvBatches {
         let columns = values.filter_map(|((column, name), levels)| {
             Some(Column { name: name.clone(), values: slice(column, &range, levels)? })
         });
-        Table::at(columns.collect(), self.head.plan.file.clone(), first_row).map(Some)
+        let table = Table::at(columns.collect(), self.head.plan.file.clone(), first_row)?;
+        Ok(Some(table.chosen(self.parsed.positions())))
     }
 }
 

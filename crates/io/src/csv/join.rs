@@ -56,6 +56,12 @@ impl Joined {
         }
     }
 
+    /// Which of the file's columns are read, from 0.
+    pub(super) fn positions(&self) -> Vec<usize> {
+        let read = |column: &JoinedColumn| !matches!(column, JoinedColumn::Skip);
+        (0..self.columns.len()).filter(|&index| read(&self.columns[index])).collect()
+    }
+
     /// Levels of all columns together.
     pub(super) fn level_count(&self) -> usize {
         let count = |column: &JoinedColumn| match column {

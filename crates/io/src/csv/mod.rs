@@ -224,6 +224,7 @@ impl Head {
     }
 
     fn table(self, joined: Joined) -> Result<Table, IoError> {
+        let positions = joined.positions();
         let columns = self.names.into_iter().zip(joined.columns);
         let columns = columns.filter_map(|(name, column)| {
             let values = match column {
@@ -235,7 +236,7 @@ impl Head {
             };
             Some(Column { name, values })
         });
-        Table::at(columns.collect(), self.plan.file, self.plan.first_row)
+        Ok(Table::at(columns.collect(), self.plan.file, self.plan.first_row)?.chosen(positions))
     }
 }
 

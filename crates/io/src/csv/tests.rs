@@ -140,7 +140,7 @@ fn joined<'a>(parts: impl Iterator<Item = &'a Values>, like: &Values) -> Values 
 #[test]
 fn the_first_error_of_the_file_is_reported_however_it_is_cut() {
     for (content, message) in [
-        ("a,b\n1,2\n3\n4\n", "t.csv:3:2: found 1 fields; the first row has 2"),
+        ("a,b\n1,2\n3\n4\n", "t.csv:3:2: found 1 field; the first row has 2"),
         ("a,b\n1,2\n\n3,4,5,6\n7\n", "t.csv:3:3: found 4 fields; the first row has 2"),
         ("a,b\n1,\"x\n", "t.csv:2:2: a quoted field is not closed"),
         ("a,b\n1,\"x\"y\n", "t.csv:2:2: text follows a closing quotation mark"),
@@ -186,6 +186,8 @@ fn columns_can_be_chosen_and_made_categories() {
     assert_eq!(table.names().collect::<Vec<_>>(), ["a", "c"]);
     let Values::Categories(c) = &table.column("c").unwrap().values else { panic!("asked for categories") };
     assert_eq!((c.codes(), c.levels()), (&[0, 0][..], &["3".to_owned()][..]));
+    // The file's third column, though the table's second.
+    assert_eq!(table.place(1, 1).to_string(), "t.csv:3:3 (column \"c\")");
     let unknown = ReadOptions { columns: Some(vec!["agee".to_owned()]), ..ReadOptions::default() };
     let error = text("age,b\n1,2\n", 4).read(&unknown).unwrap_err();
     assert_eq!(error.to_string(), "t.csv: there is no column \"agee\"; found age, b");

@@ -130,13 +130,14 @@ pub(crate) fn read(path: &Path, opened: &Opened, options: &ReadOptions) -> Resul
         })?;
         rows += batch.num_rows() as u64;
     }
+    let positions = chosen.positions;
     let columns = chosen
         .names
         .into_iter()
         .zip(builders)
         .zip(levels)
         .map(|((name, builder), levels)| Column { name, values: builder.finish(levels.texts.into()) });
-    Table::at(columns.collect(), at, 1)
+    Ok(Table::at(columns.collect(), at, 1)?.chosen(positions))
 }
 
 /// A table, some rows at a time.
@@ -195,7 +196,7 @@ impl RecordBatches {
         })?;
         let first_row = 1 + self.done;
         self.done += batch.num_rows() as u64;
-        Table::at(columns, self.at.clone(), first_row)
+        Ok(Table::at(columns, self.at.clone(), first_row)?.chosen(self.chosen.positions.clone()))
     }
 }
 

@@ -174,7 +174,7 @@ fn table_cases() -> Vec<Case> {
     vec![
         ("empty.csv", vec![], &["the file is empty"]),
         ("blank.csv", bytes("\n\n"), &["the table has no columns"]),
-        ("ragged.csv", bytes("a,b\n1,2\n3\n"), &["ragged.csv:3:2: found 1 fields; the first row has 2"]),
+        ("ragged.csv", bytes("a,b\n1,2\n3\n"), &["ragged.csv:3:2: found 1 field; the first row has 2"]),
         ("ragged.tsv", bytes("a\tb\n1\t2\t3\n"), &["ragged.tsv:2:3: found 3 fields; the first row has 2"]),
         ("twice.csv", bytes("a,b,a\n1,2,3\n"), &["twice.csv:1:3: the name \"a\" occurs twice"]),
         ("open.csv", bytes("a,b\n1,\"x\n2,y\n"), &["open.csv:2:2: a quoted field is not closed"]),

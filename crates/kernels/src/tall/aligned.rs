@@ -5,14 +5,14 @@ use crate::memory;
 use std::ops::{Deref, DerefMut};
 
 /// As many zeros as asked for, the first at a multiple of 64 bytes.
-pub(super) struct Aligned {
+pub(crate) struct Aligned {
     memory: Vec<f64>,
     first: usize,
     len: usize,
 }
 
 impl Aligned {
-    pub(super) fn zeros(len: usize) -> Self {
+    pub(crate) fn zeros(len: usize) -> Self {
         let memory = memory::zeros(len + PANEL - 1);
         // Where the machine cannot say, the memory is used as it is.
         let first = memory.as_ptr().align_offset(PANEL * size_of::<f64>());

@@ -34,6 +34,7 @@ mod twofold;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use aligned::Aligned;
 pub use biased::{Bounds, residual_and_gradient_within};
 pub use gram::gram;
 pub use householder::{Triangle, triangle};

@@ -49,6 +49,16 @@ fn trimmed(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
+/// `R²` in a sentence: three digits, or as many as tell it from 1.
+pub(crate) fn r_squared(value: f64) -> String {
+    let text = short(value);
+    if text == "1" && value < 1.0 {
+        let digits = (1.0 - value).log10().floor().abs().min(16.0) as usize;
+        return format!("{value:.digits$}");
+    }
+    text
+}
+
 /// A share as a percentage of three digits, or as many as tell it from all.
 pub(crate) fn percent(share: f64) -> String {
     let (percent, text) = (100.0 * share, short(100.0 * share));
@@ -81,5 +91,14 @@ mod tests {
         assert_eq!(percent(0.999_945), "99.99450 %");
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(counted(1, "row", "rows"), "1 row");
+    }
+
+    #[test]
+    fn what_is_not_one_is_not_said_to_be() {
+        let said = [(0.5, "0.5"), (0.9994, "0.999"), (0.9996, "0.9996"), (0.999_96, "0.99996"), (1.0, "1")];
+        for (value, expected) in said {
+            assert_eq!(r_squared(value), expected);
+        }
+        assert_ne!(r_squared(1.0 - f64::EPSILON / 2.0), "1");
     }
 }

@@ -1,6 +1,6 @@
 //! Systems solved, with how well.
 
-use super::{Finding, Severity, counted, short};
+use super::{Finding, Severity, counted, percent, short};
 use crate::Array;
 use crate::array::{number, numbers};
 use serde::Serialize;
@@ -53,6 +53,8 @@ pub struct Solved {
     /// An estimate of the condition number.
     #[serde(serialize_with = "number")]
     pub condition: f64,
+    /// Which condition number the method gives.
+    pub condition_of: &'static str,
     /// What was added to the diagonal, as a share of it.
     #[serde(serialize_with = "number")]
     pub jitter: f64,
@@ -184,6 +186,7 @@ fn finished(shape: (usize, usize), solutions: &[Solution], single: bool) -> Solv
         method: first.map_or("", |solution| name(solution.method)),
         rank: first.map_or(0, |solution| solution.rank),
         condition: first.map_or(f64::NAN, |solution| solution.condition),
+        condition_of: first.map_or("", |solution| condition_of(solution.method)),
         jitter: first.map_or(0.0, |solution| solution.jitter),
         answers: solutions.iter().map(answer).collect(),
         x: Array::new(matrix.as_slice().to_vec(), dims).expect("as many answers as right-hand sides"),
@@ -205,12 +208,23 @@ fn name(method: Method) -> &'static str {
     }
 }
 
+/// Each method estimates the condition number that comes with its factor.
+fn condition_of(method: Method) -> &'static str {
+    match method {
+        Method::Lu | Method::Cholesky | Method::Qr => "of A with its rows and columns scaled, 1-norm",
+        Method::ConjugateGradients => "of A with its diagonal scaled, 2-norm",
+        _ => "of A as given, 2-norm",
+    }
+}
+
+/// A residual that no iteration or rounding leaves where an exact answer exists.
+const UNSOLVED: f64 = 1e-8;
+
 fn findings(solved: &Solved) -> Vec<Finding> {
     let mut all = Vec::new();
     let (n, p) = solved.shape;
+    let unsolved = solved.answers.iter().any(|answer| answer.relative_residual > UNSOLVED);
     if solved.rank < p {
-        // No iteration or rounding leaves as much where an exact answer exists.
-        let unsolved = solved.answers.iter().any(|answer| answer.relative_residual > 1e-8);
         let sentence = format!(
             "A has rank {} of {p}: {} x do equally well, and this is the shortest of them",
             solved.rank,
@@ -223,14 +237,21 @@ fn findings(solved: &Solved) -> Vec<Finding> {
     if solved.condition * f64::EPSILON > 1e-6 {
         let digits = (-(solved.condition * f64::EPSILON).log10()).max(0.0).floor();
         let sentence = format!(
-            "the condition number is {}: about {} of x can be trusted",
+            "the condition number ({}) is {}: about {} of x can be trusted",
+            solved.condition_of,
             short(solved.condition),
             counted(digits as usize, "digit", "digits")
         );
         all.push(Finding::new(Severity::Caution, sentence));
     }
     let worst = solved.answers.iter().map(|answer| answer.backward_error).fold(0.0, f64::max);
-    let (severity, verdict) = if worst <= ROUNDINGS * f64::EPSILON {
+    let (severity, verdict) = if unsolved && (n > p || solved.rank < p) {
+        let far = solved.answers.iter().map(|answer| answer.relative_residual).fold(0.0, f64::max);
+        let sentence = format!("no x solves the system: the nearest A x leaves {} of b", percent(far));
+        let certificate = format!("backward error {}, of the least-squares problem", short(worst));
+        all.push(Finding::new(Severity::Caution, sentence).certified(certificate));
+        return crate::finding::sorted(all);
+    } else if worst <= ROUNDINGS * f64::EPSILON {
         (Severity::Note, "x solves a system that differs from the given one by rounding alone")
     } else {
         (Severity::Caution, "x solves a system that differs from the given one by more than rounding")

@@ -14,7 +14,6 @@ use super::factor::Unconverged;
 use super::{
     Tridiagonal, axpy, dot, leading_columns, norm, norm_inf, power_of_two_near, scaled, symmetric_eigen,
 };
-use faer::Mat;
 use spanwise_kernels::Matrix;
 
 /// Up to this share of all eigenvectors, computing a few pays.
@@ -40,7 +39,7 @@ pub(crate) fn leading_eigen(a: &Matrix, k: usize) -> Result<(Vec<f64>, Matrix), 
 fn few(a: &Matrix, k: usize) -> Option<(Vec<f64>, Matrix)> {
     let n = a.rows();
     let unit = power_of_two_near(norm_inf(a.as_slice()));
-    let tridiagonal = Tridiagonal::new(Mat::from_fn(n, n, |i, j| a[(i, j)] / unit));
+    let tridiagonal = Tridiagonal::of(&Matrix::from_fn(n, n, |i, j| a[(i, j)] / unit));
     let t = Bands { diagonal: tridiagonal.diagonal(), below: tridiagonal.below() };
     let values = t.largest(k)?;
     let mut vectors: Vec<Vec<f64>> = Vec::with_capacity(k);
@@ -48,9 +47,8 @@ fn few(a: &Matrix, k: usize) -> Option<(Vec<f64>, Matrix)> {
         let vector = t.vector(value, which, &vectors)?;
         vectors.push(vector);
     }
-    let mut all = Mat::from_fn(n, k, |i, j| vectors[j][i]);
-    tridiagonal.rotate_back(&mut all);
-    Some((scaled(&values, unit), Matrix::from_fn(n, k, |i, j| all[(i, j)])))
+    tridiagonal.rotate_back(&mut vectors);
+    Some((scaled(&values, unit), Matrix::from_fn(n, k, |i, j| vectors[j][i])))
 }
 
 /// A symmetric tridiagonal matrix.

@@ -31,7 +31,7 @@ pub(crate) use product::{multiply, multiply_transposed, times, transposed_times}
 pub(crate) use table::{ColumnSizes, column_sizes, table_times};
 pub(crate) use tall::{r_factor, r_factor_of_rows, thin_qr};
 pub(crate) use triangular::{invert_upper, solve_upper, solve_upper_transposed};
-pub(crate) use tridiagonal::Tridiagonal;
+pub(crate) use tridiagonal::{Shifted, Tridiagonal};
 pub(crate) use vector::{axpy, dot, extreme_unit, norm, norm_inf, power_of_two_near, scaled};
 
 use spanwise_kernels::Matrix;

@@ -9,24 +9,13 @@
 //! once:       X = Q·Z for all α together
 //! ```
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::tridiag::{tridiag_in_place, tridiag_in_place_scratch};
-use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
-    apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as apply_transposed,
-};
-use faer::{Conj, Mat, MatRef, Par};
-use spanwise_kernels::{Matrix, stop};
-
-/// Reflections of one block.
-const BLOCK: usize = 32;
+use super::{extreme_unit, scaled};
+use spanwise_kernels::Matrix;
+use spanwise_kernels::symmetric;
 
 pub(crate) struct Tridiagonal {
-    /// Householder vectors below the subdiagonal (n × n).
-    vectors: Mat<f64>,
-    /// Their coefficients, by blocks.
-    coefficients: Mat<f64>,
+    /// Q, and T in a unit of its own.
+    turned: symmetric::Tridiagonal,
     diagonal: Vec<f64>,
     below: Vec<f64>,
 }
@@ -41,24 +30,17 @@ pub(crate) struct Shifted {
 }
 
 impl Tridiagonal {
-    /// Of a symmetric matrix.
+    /// Of a symmetric matrix, both halves given.
     pub(crate) fn of(a: &Matrix) -> Self {
-        Self::new(MatRef::from_column_major_slice(a.as_slice(), a.rows(), a.rows()).to_owned())
-    }
-
-    /// Reads the lower half of `a`.
-    pub(crate) fn new(mut a: Mat<f64>) -> Self {
-        stop::beside(move || {
-            let n = a.nrows();
-            let mut coefficients = Mat::zeros(BLOCK.min(n.max(2) - 1), n.saturating_sub(1));
-            let mut memory =
-                MemBuffer::new(tridiag_in_place_scratch::<f64>(n, Par::Seq, faer::Spec::default()));
-            let stack = MemStack::new(&mut memory);
-            tridiag_in_place(a.as_mut(), coefficients.as_mut(), Par::Seq, stack, faer::Spec::default());
-            let diagonal = (0..n).map(|i| a[(i, i)]).collect();
-            let below = (1..n).map(|i| a[(i, i - 1)]).collect();
-            Tridiagonal { vectors: a, coefficients, diagonal, below }
-        })
+        // In this unit no square of an entry that matters overflows or underflows.
+        let unit = extreme_unit(a.as_slice());
+        let turned = if unit == 1.0 {
+            symmetric::Tridiagonal::of(a)
+        } else {
+            symmetric::Tridiagonal::of(&Matrix::from_fn(a.rows(), a.rows(), |i, j| a[(i, j)] / unit))
+        };
+        let (diagonal, below) = (scaled(&turned.diagonal, unit), scaled(&turned.beside, unit));
+        Tridiagonal { turned, diagonal, below }
     }
 
     /// T's diagonal (n).
@@ -73,27 +55,15 @@ impl Tridiagonal {
 
     /// `Qᵀ·b`.
     pub(crate) fn rotate(&self, b: &[f64]) -> Vec<f64> {
-        let mut b = super::column(b);
-        self.reflect(&mut b, true);
-        b.col_as_slice(0).to_vec()
+        let mut turned = [b.to_vec()];
+        self.turned.turn(&mut turned);
+        let [turned] = turned;
+        turned
     }
 
-    /// `Q·Z`, in place.
-    pub(crate) fn rotate_back(&self, z: &mut Mat<f64>) {
-        self.reflect(z, false);
-    }
-
-    fn reflect(&self, b: &mut Mat<f64>, transposed: bool) {
-        let n = self.diagonal.len();
-        if n < 2 {
-            return;
-        }
-        let vectors = self.vectors.as_ref().submatrix(1, 0, n - 1, n - 1);
-        let mut memory = MemBuffer::new(apply_scratch::<f64>(n - 1, self.coefficients.nrows(), b.ncols()));
-        let stack = MemStack::new(&mut memory);
-        let rows = b.as_mut().subrows_mut(1, n - 1);
-        let run = if transposed { apply_transposed } else { apply };
-        run(vectors, self.coefficients.as_ref(), Conj::No, rows, Par::Seq, stack);
+    /// `Q·z` for each `z`, in place.
+    pub(crate) fn rotate_back(&self, vectors: &mut [Vec<f64>]) {
+        self.turned.turn_back(vectors);
     }
 
     /// `(T + alpha·I)⁻¹·c`; `None` where the shifted matrix is not positive definite.
@@ -139,7 +109,8 @@ impl Tridiagonal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dense::{Cholesky, column, diagonal};
+    use crate::dense::{Cholesky, diagonal};
+    use faer::Mat;
 
     #[test]
     fn shifted_systems_agree_with_cholesky_at_every_size() {
@@ -147,14 +118,14 @@ mod tests {
             let a = Mat::from_fn(n + 5, n, |i, j| (1.0 + i as f64 * 1.7 + (j * j) as f64 * 0.37).sin());
             let a = a.transpose() * &a;
             let b: Vec<f64> = (0..n).map(|i| (i as f64 * 0.9).cos()).collect();
-            let tridiagonal = Tridiagonal::new(a.clone());
+            let tridiagonal = Tridiagonal::of(&Matrix::from_fn(n, n, |i, j| a[(i, j)]));
             let c = tridiagonal.rotate(&b);
             for alpha in [0.1, 1.0, 100.0] {
                 let shifted = tridiagonal.solve(alpha, &c).unwrap();
-                let mut solution = column(&shifted.solution);
+                let mut solution = [shifted.solution];
                 tridiagonal.rotate_back(&mut solution);
                 let direct = Cholesky::new(&(&a + alpha * Mat::<f64>::identity(n, n))).unwrap();
-                for (found, expected) in solution.col_as_slice(0).iter().zip(direct.solve_vector(&b)) {
+                for (found, expected) in solution[0].iter().zip(direct.solve_vector(&b)) {
                     assert!((found - expected).abs() < 1e-10 * (1.0 + expected.abs()), "n = {n}");
                 }
                 let trace: f64 = diagonal(&direct.inverse()).iter().sum();

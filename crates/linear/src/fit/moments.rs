@@ -20,6 +20,7 @@
 //! fills that hole without touching the solution.
 
 use super::factor::Cholesky;
+use super::least_squares::ROUNDING;
 use super::passes;
 use super::singular;
 use crate::dense::Inner;
@@ -58,7 +59,11 @@ impl<T: Element> Data<'_, T> {
 
     fn y_mean(&self) -> f64 {
         let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
-        self.y.iter().enumerate().map(|(i, y)| weight(i) * y).sum::<f64>() / self.total
+        let from =
+            |c: f64| self.y.iter().enumerate().map(|(i, y)| weight(i) * (y - c)).sum::<f64>() / self.total;
+        // What rounding leaves of many equal values, the second round takes away.
+        let near = from(0.0);
+        near + from(near)
     }
 }
 
@@ -74,6 +79,8 @@ pub(crate) struct Moments {
     pub(crate) right: Vec<f64>,
     /// `tᵀt`.
     pub(crate) y_square: f64,
+    /// `Σ ω`.
+    pub(crate) total: f64,
     pub(crate) dual: bool,
     /// `τ`, 0 where nothing was added.
     pub(crate) filled: f64,
@@ -158,6 +165,7 @@ impl Moments {
             square,
             right: (0..p).map(|j| centred(j, p)).collect(),
             y_square: centred(p, p),
+            total: data.total,
             dual: false,
             filled: 0.0,
         }
@@ -178,7 +186,7 @@ impl Moments {
         let columns = data.x.transposed();
         let products = Inner { columns: &columns, means, weights: data.weights, fill: true }.products();
         let (square, filled) = (products.square, products.filled);
-        Moments { centre, y_centre, square, right, y_square, dual: true, filled }
+        Moments { centre, y_centre, square, right, y_square, total: data.total, dual: true, filled }
     }
 
     /// `S` without `τ`.
@@ -239,6 +247,12 @@ impl Moments {
     pub(crate) fn solve_once<T: Element>(&mut self, data: &Data<'_, T>, alpha: f64) -> Solution {
         let factor = self.take_factor(alpha);
         self.solve_by(factor.as_ref(), data, alpha)
+    }
+
+    /// Whether the target varies by more than the rounding of its values; without an intercept, whether it is not 0 throughout.
+    pub(crate) fn target_varies(&self) -> bool {
+        let away = self.y_centre.abs() * self.total.sqrt();
+        self.y_square.max(0.0).sqrt() > ROUNDING.sqrt() * away
     }
 
     /// The factor of `S + α` in the memory of `S`, which is gone afterwards.

@@ -1,8 +1,8 @@
 //! Minimising the loss of `softmax`: Newton's method where the Hessian is affordable, L-BFGS where it is not.
 //!
 //! ```text
-//! Newton    many rows: first a few steps on every 16th tile, then on every 4th, to a loose tolerance; that point is within
-//!           the sampling error of the answer, and two or three full passes finish
+//! Newton    many rows: first a few steps on every 64th tile, then on every 16th and 4th, each until a step is sure to end within
+//!           the sampling error of its answer; from there two or three full passes finish
 //!           step = −H⁻¹g by Cholesky; the pass that tests the new point is also the next iteration's pass
 //!           halve the step until the loss falls by 1e-4 of what the slope promises
 //!           done when the decrement √(gᵀH⁻¹g/Σω) ≤ tolerance, or must be after this step: the same whatever the units
@@ -25,7 +25,10 @@ pub(crate) const SUSPICIOUS: f64 = 30.0;
 const WARM_ROWS: usize = 40_000;
 
 /// Which part of the tiles each stage of that reads: every so many.
-const STAGES: [usize; 2] = [16, 4];
+const STAGES: [usize; 3] = [64, 16, 4];
+
+/// A step from below this decrement ends far closer than what a part of the rows knows of the answer: no pass confirms it there.
+const SURE_BELOW: f64 = 0.1;
 
 /// Multiplications of a pass that is not worth saving: then the last point is evaluated too.
 const CHEAP_PASS: usize = 20_000_000;
@@ -66,7 +69,7 @@ pub(crate) fn newton<T: Element>(problem: &Problem<'_, T>, limits: Limits) -> Mi
     if problem.labels.len() >= WARM_ROWS {
         let mut start = zero.clone();
         for every in STAGES {
-            let loose = Limits { tolerance: 1e-2, iterations: 12, suspicious: SUSPICIOUS };
+            let loose = Limits { tolerance: SURE_BELOW, iterations: 12, suspicious: SUSPICIOUS };
             let warm = descend(problem, start.clone(), loose, Request { every, ..ALL });
             // A part without some class, or with an accident in it, may lead astray: then the start is what it was.
             let astray = problem.penalty == 0.0 && warm.at.spread >= SUSPICIOUS;

@@ -173,13 +173,14 @@ pub(crate) fn prepared<'a, T: Element>(
 
 /// The public result of one solution.
 pub(crate) fn finished(moments: &Moments, alpha: f64, solution: Solution, freedom: Option<f64>) -> RidgeFit {
-    let total = moments.y_square;
+    let unexplained = || solution.residual_square / moments.y_square;
+    let r_squared = if moments.target_varies() { 1.0 - unexplained() } else { f64::NAN };
     RidgeFit {
         alpha,
         intercept: moments.intercept(&solution.w),
         coefficients: solution.w,
         residual_sum_of_squares: solution.residual_square,
-        r_squared: if total > 0.0 { 1.0 - solution.residual_square / total } else { f64::NAN },
+        r_squared,
         degrees_of_freedom: freedom,
         method: solution.method,
     }

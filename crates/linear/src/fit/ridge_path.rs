@@ -18,7 +18,7 @@ use super::ridge::{RidgeFit, finished, prepared};
 use crate::LinearError;
 use crate::Seeded;
 use crate::check::{self, argument};
-use crate::dense::{Tridiagonal, eigen_of};
+use crate::dense::{Shifted, Tridiagonal, eigen_of};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use spanwise_kernels::{Element, View};
@@ -119,14 +119,15 @@ impl RidgePath {
             .map(|&alpha| rotated.solve(alpha, &c).filter(|s| s.condition < ROTATE_BELOW))
             .collect();
         // One product turns all solutions back; a penalty that is too small for it keeps a column of zeros.
-        let mut all =
-            Mat::from_fn(c.len(), shifted.len(), |i, k| shifted[k].as_ref().map_or(0.0, |s| s.solution[i]));
+        let zeros = || vec![0.0; c.len()];
+        let solution = |s: &Option<Shifted>| s.as_ref().map_or_else(zeros, |s| s.solution.clone());
+        let mut all: Vec<Vec<f64>> = shifted.iter().map(solution).collect();
         rotated.rotate_back(&mut all);
         let fits = self.alphas.iter().zip(shifted).enumerate().map(|(k, (&alpha, shifted))| {
             let Some(shifted) = shifted else {
                 return finished(moments, alpha, moments.solve(data, alpha), None);
             };
-            let s = all.col_as_slice(k).to_vec();
+            let s = std::mem::take(&mut all[k]);
             let residual_square = moments.residual_square(alpha, &s);
             let w = moments.coefficients(data, s);
             let freedom = moments.degrees_of_freedom(alpha, shifted.inverse_trace, self.intercept);

@@ -24,6 +24,10 @@ const ROUNDING: f64 = 1e-28;
 /// A direction of the features in which the rows spread less than this share of the largest is not used.
 const FLAT: f64 = 4.0 * f64::EPSILON;
 
+/// Numbers that are copied at most (64 MiB, and as much again for each factor): of more rows an even choice has to do. The
+/// direction it gives is tested on all of them.
+const COPIED: usize = 1 << 23;
+
 /// Whether every row lies strictly on its own side along `direction` (of features divided by their sizes).
 pub(super) fn separates<T: Element>(pairs: &Pairs<'_, T>, direction: &[f64]) -> bool {
     let problem = pairs.problem;
@@ -63,7 +67,8 @@ pub(super) fn tilted<T: Element>(
     margins: &[f64],
     near: impl Fn(f64) -> bool,
 ) -> Option<Vec<f64>> {
-    let chosen: Vec<usize> = (0..margins.len()).filter(|&j| near(margins[j])).collect();
+    let mut chosen: Vec<usize> = (0..margins.len()).filter(|&j| near(margins[j])).collect();
+    thin(&mut chosen, COPIED / direction.len().max(1));
     let tilt = inwards(pairs, &chosen)?;
     let along = pairs.products(&tilt);
     let outside = |j: &usize| !near(margins[*j]) && along[*j] < 0.0;
@@ -74,6 +79,16 @@ pub(super) fn tilted<T: Element>(
     }
     let moved: Vec<f64> = direction.iter().zip(&tilt).map(|(d, t)| d + 0.5 * most * t).collect();
     separates(pairs, &moved).then_some(moved)
+}
+
+/// Leaves at most `most` of them, evenly chosen.
+fn thin(chosen: &mut Vec<usize>, most: usize) {
+    let step = chosen.len().div_ceil(most.max(1)).max(1);
+    let mut at = 0_usize;
+    chosen.retain(|_| {
+        at += 1;
+        (at - 1).is_multiple_of(step)
+    });
 }
 
 /// The pairs' rows in an orthonormal basis.
@@ -163,4 +178,19 @@ fn inwards<T: Element>(pairs: &Pairs<'_, T>, chosen: &[usize]) -> Option<Vec<f64
         *d /= size;
     }
     Some(direction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thin;
+
+    #[test]
+    fn no_more_rows_are_copied_than_there_is_room_for_and_they_are_spread() {
+        for (count, most) in [(0, 5), (5, 5), (6, 5), (1000, 7), (1_000_000, 160_000), (3, 0)] {
+            let mut chosen: Vec<usize> = (0..count).map(|j| 2 * j).collect();
+            thin(&mut chosen, most);
+            assert!(chosen.len() <= most.max(1) && (count == 0 || 3 * chosen.len() >= most.min(count)));
+            assert!(chosen.windows(2).all(|two| two[0] < two[1]));
+        }
+    }
 }

@@ -40,7 +40,10 @@ pub fn solved_text(solved: &Solved, files: Files<'_>, ink: Ink) -> String {
     page.blank();
     let mut lines = vec![
         ("rank".to_owned(), format!("{} of {p}", solved.rank)),
-        ("condition".to_owned(), format!("{} (an estimate)", significant(solved.condition, 3))),
+        (
+            "condition".to_owned(),
+            format!("{} (an estimate, {})", significant(solved.condition, 3), solved.condition_of),
+        ),
     ];
     if solved.jitter > 0.0 {
         lines.push(("jitter".to_owned(), format!("{:.1e} of the diagonal was added", solved.jitter)));

@@ -107,7 +107,10 @@ fn verdict(
         Some(_) => "The likelihood has no maximum: coefficients and their errors mean nothing.".to_owned(),
         None if fit.convergence.converged => {
             let steps = counted(fit.convergence.iterations, "step", "steps");
-            format!("The likelihood's maximum was reached in {steps}.")
+            format!(
+                "The likelihood's maximum was reached in {steps}, without a penalty (λ = 0; `fit` has λ = 1 unless told \
+                 otherwise)."
+            )
         }
         None => "The likelihood's maximum was not reached.".to_owned(),
     };
@@ -320,8 +323,11 @@ fn coefficient_figure(
 }
 
 fn coefficient_table(fit: &LogisticFit<Label>, input: &TableInput<'_>) -> Table {
-    let mut table =
-        Table::new("coefficients", "Coefficients", &["term", "estimate", "standard error", "z", "p"]);
+    let mut table = Table::new(
+        "coefficients",
+        "Coefficients without a penalty (λ = 0)",
+        &["term", "estimate", "standard error", "z", "p"],
+    );
     let (z, p) = (fit.z_values(), fit.p_values());
     for c in 0..fit.coefficients.rows() {
         let of = if fit.coefficients.rows() > 1 { format!(" ({})", fit.classes[c].0) } else { String::new() };

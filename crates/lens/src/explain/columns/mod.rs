@@ -163,6 +163,10 @@ impl Looked {
         for (&j, value) in kept.iter().zip(factor.inflation(&kept, intercept)?) {
             inflation[j] = value;
         }
+        // Whatever a formula is made of could be left out as well as the column that was.
+        for &(j, _) in fit.dependencies().iter().flat_map(|dependency| &dependency.terms) {
+            inflation[j] = f64::INFINITY;
+        }
         let condition = conditions(&fit)?;
         Ok(Looked { fit, factor, kept, near, inflation, condition })
     }

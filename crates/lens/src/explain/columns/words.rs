@@ -75,9 +75,10 @@ pub(super) fn data_findings(input: &TableInput<'_>) -> Vec<Finding> {
     let mut all = Vec::new();
     if facts.rows_dropped > 0 {
         let sentence = format!(
-            "{} of {} were left out: a value was missing",
+            "{} of {} {} left out: a value was missing",
             counted(facts.rows_dropped as usize, "row", "rows"),
-            facts.rows_read
+            facts.rows_read,
+            if facts.rows_dropped == 1 { "was" } else { "were" }
         );
         let severity =
             if 5 * facts.rows_dropped > facts.rows_read { Severity::Caution } else { Severity::Note };

@@ -2,7 +2,7 @@
 
 use super::common::{self, certain_digits, conditions, has_errors};
 use super::{Coefficients, FitFacts, Fitted, FittedDependency, FittedRank, Measure, Term};
-use crate::linear::{Finding, Severity, counted, percent, short};
+use crate::linear::{Finding, Severity, counted, percent, r_squared, short};
 use spanwise_linear::fit::least_squares::{Coefficient, Method, Statistics};
 use spanwise_linear::{LinearError, LinearFit};
 
@@ -119,13 +119,13 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
     let reach = if !target.varies() {
         "the target does not vary.".to_owned()
     } else if !has_errors(fit) {
-        format!("R² {}; the columns give every row, to rounding.", short(statistics.r_squared))
+        format!("R² {}; the columns give every row, to rounding.", r_squared(statistics.r_squared))
     } else {
         let outside = (target.residual_squares / target.total_squares).sqrt();
         let of = if facts.intercept { "deviation from its mean" } else { "length" };
         format!(
             "R² {}; {} of its {of} lies outside the span of the columns.",
-            short(statistics.r_squared),
+            r_squared(statistics.r_squared),
             percent(outside)
         )
     };

@@ -284,9 +284,10 @@ impl FitFacts {
     fn with_rows(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         if self.rows_dropped > 0 {
             let sentence = format!(
-                "{} of {} were left out: a value was missing",
+                "{} of {} {} left out: a value was missing",
                 counted(self.rows_dropped as usize, "row", "rows"),
-                self.rows_read
+                self.rows_read,
+                if self.rows_dropped == 1 { "was" } else { "were" }
             );
             findings.push(Finding::new(Severity::Note, sentence));
         }

@@ -1,7 +1,7 @@
 //! Ridge, constrained and kernel fits.
 
 use super::{FitFacts, Fitted, Measure, Tried};
-use crate::linear::{Finding, Severity, counted, short};
+use crate::linear::{Finding, Severity, counted, r_squared, short};
 use spanwise_linear::fit::{ConstrainedFit, Kernel, KernelRidgeFit, RidgeFit, RidgeMethod};
 
 /// What a ridge fit says; `tried` are the penalties it was chosen from, `rule` how.
@@ -21,7 +21,7 @@ pub fn ridge(fit: &RidgeFit, tried: Vec<Tried>, rule: Option<&str>, facts: &FitF
     let reach = if fit.r_squared.is_nan() {
         "the target does not vary".to_owned()
     } else {
-        format!("R² {}", short(fit.r_squared))
+        format!("R² {}", r_squared(fit.r_squared))
     };
     fitted.verdict = format!("{}: λ = {}{by}; {reach}.", facts.subject(), short(fit.alpha));
     let mut findings = Vec::new();

@@ -28,6 +28,7 @@ mod tests;
 
 pub use dependency::Dependency;
 pub use influence::Influence;
+pub(crate) use model::ROUNDING;
 pub use model::{Coefficient, Interval, LinearFit, Method, Statistics, TargetFit};
 pub use rank::Rank;
 

@@ -10,7 +10,7 @@ use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::multiply;
 
 /// Squares below this share of a target's own are what rounding its values leaves: about (9u)².
-const ROUNDING: f64 = 1e-30;
+pub(crate) const ROUNDING: f64 = 1e-30;
 
 /// How a model was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -313,6 +313,12 @@ fn one_row_a_constant_target_and_a_constant_column_are_fits() {
     let flat = Ridge::new(0.0).fit(View::new(&x, &[3, 2]).unwrap(), &[4.0, 4.0, 4.0]).unwrap();
     close(&[flat.intercept], &[4.0], 1e-14);
     assert!(flat.r_squared.is_nan());
+    // The mean of these is not 0.1 to the last bit.
+    for weights in [[1.0; 3], [0.1, 0.7, 0.3]] {
+        let x = View::new(&x, &[3, 2]).unwrap();
+        let tenth = Ridge::new(1.0).fit_weighted(x, &[0.1; 3], &weights).unwrap();
+        assert!(tenth.r_squared.is_nan(), "{}", tenth.r_squared);
+    }
     let sloped = Ridge::new(0.0).fit(View::new(&x, &[3, 2]).unwrap(), &[1.0, 2.0, 3.0]).unwrap();
     close(&sloped.coefficients, &[1.0, 0.0], 1e-14);
 }
