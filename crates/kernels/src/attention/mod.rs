@@ -15,7 +15,7 @@
 //!
 //! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, or into the sums of pairs, so that the exponential is a
 //! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are
-//! asked for, what they need is noted tile by tile, while scores and weights lie in cache (notes.rs, pools.rs, top.rs), and put
+//! asked for, what they need is noted tile by tile, while scores and weights lie in cache (notes.rs, pools.rs, largest.rs, top.rs), and put
 //! together when the last maximum is known (statistics.rs).
 //!
 //! A row that sees nothing has `l = 0`: its output is zeros and its log-sum-exp −∞. A hidden key has the score −∞ and weighs
@@ -37,6 +37,7 @@ mod dots;
 mod dropout;
 mod exp;
 mod few;
+mod largest;
 mod multiply;
 mod notes;
 mod pair;

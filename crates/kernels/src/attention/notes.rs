@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! after the products of a panel and a tile:
-//!     maxima[pool] = the largest score of each pool; the candidates for the largest weights       top.rs
+//!     maxima[pool] = the largest score of each pool; who may be among the largest       largest.rs, top.rs
 //! with its exponentials, a = 2^(s − m):
 //!     sums[pool] = Σa            moment = 2^(m' − m)·(moment + (m' − m)·l') + Σ a·(s − m)         m', l': those before
 //!     exact = 2^(m' − m)·exact + Σa, in f64 and with what rounding took from the tile's sum
@@ -16,6 +16,7 @@
 //! factor that is known last.
 
 use super::exp::exp2;
+use super::largest::Largest;
 use super::part::{Span, Tile};
 use super::pools::Pools;
 use super::statistics::Wanted;
@@ -39,9 +40,19 @@ pub(super) struct Notes<'a, A> {
     pub(super) moment: &'a mut [A],
     /// `(panels·LANES,)`: `Σ a` without rounding; empty where nobody asks.
     pub(super) exact: Vec<f64>,
-    pub(super) candidates: Option<Candidates<'a, A>>,
+    pub(super) peaks: Peaks<'a, A>,
     /// Whether somebody reads the weights when all are known.
     pub(super) keeps_weights: bool,
+}
+
+/// Who may be among the largest weights.
+pub(super) enum Peaks<'a, A> {
+    /// Nobody asks.
+    None,
+    /// One of each row.
+    One(Largest),
+    /// Several of each row.
+    Several(Candidates<'a, A>),
 }
 
 /// What is asked, in the numbers that decide how much memory it takes.
@@ -85,7 +96,7 @@ impl<'a, A: Real> Notes<'a, A> {
         pools: &'a Pools,
         rows: usize,
         memory: &'a mut [A],
-        candidates: Option<Candidates<'a, A>>,
+        peaks: Peaks<'a, A>,
     ) -> Self {
         let pooled = rows * pools.all.len();
         let (maxima, rest) = memory.split_at_mut(if asked.maxima { pooled } else { 0 });
@@ -100,7 +111,7 @@ impl<'a, A: Real> Notes<'a, A> {
             rows,
             moment,
             exact: vec![0.0; if asked.exact { rows } else { 0 }],
-            candidates,
+            peaks,
             keeps_weights: asked.weights,
         }
     }
@@ -119,7 +130,7 @@ impl<'a, A: Real> Notes<'a, A> {
         if self.maxima.is_empty() {
             return maximum(isa, max, &scores[keys.start * lanes..keys.end * lanes]);
         }
-        let nothing = isa.splat(A::NEG_INFINITY);
+        let (before, nothing) = (max, isa.splat(A::NEG_INFINITY));
         let own = self.pools.of(slot);
         let first = panel * self.pools.all.len() * lanes;
         let maxima = &mut self.maxima[first + own.start * lanes..first + own.end * lanes];
@@ -132,10 +143,13 @@ impl<'a, A: Real> Notes<'a, A> {
             isa.store(largest, &mut maxima[i * lanes..]);
             max = isa.max(max, largest);
         }
-        if let Some(candidates) = &mut self.candidates
-            && !keys.is_empty()
-        {
-            candidates.look(isa, panel, tile.start, Look { pools, keys, maxima, scores });
+        if !keys.is_empty() {
+            let look = Look { pools, keys, maxima, scores };
+            match &mut self.peaks {
+                Peaks::None => {}
+                Peaks::One(largest) => largest.look(isa, panel, tile.start, before, &look),
+                Peaks::Several(candidates) => candidates.look(isa, panel, tile.start, look),
+            }
         }
         max
     }
