@@ -163,12 +163,17 @@ impl<T: Storage> Job<'_, '_, T> {
         let sizes = &self.problem.sizes;
         let mut partial = Partial::new(sizes, &item, self.map, alone);
         let mut received = self.received.as_ref().map(|received| received.begin(sizes, &item));
+        let few = !self.request.needs_weights() && decode::has_few_keys(sizes);
         let first = item.rows().start;
         for rows in &item.blocks {
             if self.problem.is_stopped() {
                 break;
             }
-            let layout = Layout::new(self.problem, &item, rows.clone());
+            let layout = if few {
+                Layout::of_rows(self.problem, &item, rows.clone())
+            } else {
+                Layout::new(self.problem, &item, rows.clone())
+            };
             let own = rows.start - first..rows.end - first;
             let cells = partial.cells(&self.problem.sizes, &item, rows.clone());
             let wanted = self.request.needs_weights().then(|| Wanted {
@@ -189,7 +194,6 @@ impl<T: Storage> Job<'_, '_, T> {
             });
             let block = layout.block(self.problem, &item);
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
-            let few = wanted.is_none() && decode::has_few_keys(&self.problem.sizes);
             if few && FewKeys::suits(&block) {
                 let wants_lse = self.request.lse;
                 let kernel = FewKeys { block, scratch: &mut *scratch, out, lse, wants_lse };

@@ -176,27 +176,25 @@ impl<'a, A: Real> Notes<'a, A> {
             // 0·−∞ is NaN; 0 times the lowest exponent is 0.
             let moved = isa.max(isa.splat(S::LOWEST_EXPONENT), isa.sub(step.old, step.base));
             let before = isa.mul_add(moved, step.sum, isa.load(&self.moment[rows.clone()]));
-            let moment = isa.mul_add(before, step.alpha, isa.add(sums[0].moment, sums[1].moment));
+            let moment = isa.mul_add(before, step.alpha, sums.moment);
             isa.store(moment, &mut self.moment[rows.clone()]);
         }
         if !self.exact.is_empty() {
-            let mut lines = [[A::ZERO; MOST_LANES]; 5];
-            for (line, v) in
-                [step.alpha, sums[0].exact, sums[0].lost, sums[1].exact, sums[1].lost].into_iter().enumerate()
-            {
+            let mut lines = [[A::ZERO; MOST_LANES]; 3];
+            for (line, v) in [step.alpha, sums.exact, sums.lost].into_iter().enumerate() {
                 isa.store(v, &mut lines[line]);
             }
             for (lane, exact) in self.exact[rows].iter_mut().enumerate() {
-                let [alpha, a, b, c, d] = [0, 1, 2, 3, 4].map(|line| lines[line][lane].to_f64());
-                // Both sums began at 2.
-                *exact = *exact * alpha + (((a - 2.0) + (c - 2.0)) + (b + d));
+                let [alpha, sum, lost] = [0, 1, 2].map(|line| lines[line][lane].to_f64());
+                // The sum began at 2.
+                *exact = *exact * alpha + ((sum - 2.0) + lost);
             }
         }
         total
     }
 
-    /// The exponentials of a tile, pool by pool: their sum, and what else is summed with them, in two parts. More vectors side by
-    /// side would not stay in sixteen registers.
+    /// The exponentials of a tile, pool by pool: their sum, and what else is summed with them. One vector after another: adding
+    /// takes less time than an exponential, and more sums would not stay in sixteen registers.
     #[inline(always)]
     fn pooled<S: Float<A>, const MOMENT: bool, const EXACT: bool>(
         &mut self,
@@ -205,24 +203,21 @@ impl<'a, A: Real> Notes<'a, A> {
         seen: &Seen,
         base: S::Vector,
         scores: &mut [A],
-    ) -> (S::Vector, [Sums<S::Vector>; 2]) {
+    ) -> (S::Vector, Sums<S::Vector>) {
         let lanes = S::LANES;
-        let mut sums = [Sums::none(isa); 2];
+        let mut sums = Sums::none(isa);
         let zero = isa.splat(A::ZERO);
         let mut total = zero;
         for at in self.pools.of(seen.slot) {
-            for i in 0..2 {
-                sums[i].sum = zero;
-            }
+            sums.sum = zero;
             if let Some(keys) = self.pools.all[at].within(&seen.keys) {
                 let scores = &mut scores[keys.start * lanes..keys.end * lanes];
-                sums = exponentials::<A, S, 2, MOMENT, EXACT>(isa, base, scores, sums);
+                [sums] = exponentials::<A, S, 1, MOMENT, EXACT>(isa, base, scores, [sums]);
             }
-            let sum = isa.add(sums[0].sum, sums[1].sum);
             if !self.sums.is_empty() {
-                isa.store(sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
+                isa.store(sums.sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
             }
-            total = isa.add(total, sum);
+            total = isa.add(total, sums.sum);
         }
         (total, sums)
     }
