@@ -27,6 +27,7 @@
 
 #![allow(unsafe_code)] // the register tiles read and write through pointers, with the bounds checked before the loops
 
+mod add;
 mod adjust;
 mod backward;
 mod block;
@@ -47,6 +48,7 @@ mod product;
 mod products;
 mod rows;
 mod rowwise;
+mod run;
 mod scratch;
 mod statistics;
 mod storage;
@@ -63,7 +65,8 @@ pub use dropout::Dropping;
 pub use exp::{exp2, tanh};
 pub use few::{FEW_KEYS, FewKeys};
 pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
-pub use rowwise::{Rowwise, Run};
+pub use rowwise::Rowwise;
+pub use run::Run;
 pub use scratch::{Kept, Lent, Scratch};
 pub use statistics::{MapSums, Peak, TopWeights, Wanted};
 pub use storage::Storage;
