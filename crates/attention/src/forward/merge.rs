@@ -5,13 +5,67 @@ use super::statistics::MapSize;
 use crate::Sizes;
 use crate::share::take;
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The sums of one item.
+/// What keys receive, `(B, H, M)`, added up in the order of the items while they end, so that few sums are alive at a time.
+pub(super) struct Receiving(Mutex<Received>);
+
+struct Received {
+    /// `(B, H, M)`.
+    sum: Vec<f64>,
+    /// The item whose sums are added next.
+    next: usize,
+    /// Of each item that has ended too early, where its heads begin in `sum`, and its sums.
+    early: Vec<Option<(usize, Vec<f64>)>>,
+    /// Memory of sums that have been added.
+    spare: Vec<Vec<f64>>,
+}
+
+impl Receiving {
+    /// Zeros.
+    pub(super) fn new(sizes: &Sizes, items: usize) -> Self {
+        Receiving(Mutex::new(Received {
+            sum: vec![0.0; sizes.b * sizes.h * sizes.m],
+            next: 0,
+            early: vec![None; items],
+            spare: Vec::new(),
+        }))
+    }
+
+    /// Zeros for an item: `(heads of the item, M)`.
+    pub(super) fn begin(&self, sizes: &Sizes, item: &Item) -> Vec<f64> {
+        let mut own = self.lock().spare.pop().unwrap_or_default();
+        own.clear();
+        own.resize(item.heads(sizes).len() * sizes.m, 0.0);
+        own
+    }
+
+    /// Takes the sums of item `number`.
+    pub(super) fn end(&self, sizes: &Sizes, item: &Item, number: usize, own: Vec<f64>) {
+        let first = (item.batch * sizes.h + item.heads(sizes).start) * sizes.m;
+        let mut all = self.lock();
+        let all = &mut *all;
+        all.early[number] = Some((first, own));
+        while let Some((first, own)) = all.early.get_mut(all.next).and_then(Option::take) {
+            all.next += 1;
+            all.sum[first..].iter_mut().zip(&own).for_each(|(to, x)| *to += x);
+            all.spare.push(own);
+        }
+    }
+
+    /// All of it.
+    pub(super) fn into_sum(self) -> Vec<f64> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).sum
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Received> {
+        // Who panics while it is held takes the whole call along.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sums of one item, but for what keys receive.
 pub(super) struct Partial {
-    /// Where the item's heads begin among all heads of all batch entries.
-    first_head: usize,
-    /// `(heads of the item, M)`.
-    pub(super) received: Option<Vec<f64>>,
     pub(super) map: Option<PartialMap>,
 }
 
@@ -32,9 +86,9 @@ pub(super) struct OwnCells<'o> {
     pub(super) max: &'o mut [f64],
 }
 
-/// Where the rows of one block find their sums in a [`Partial`].
+/// Where the rows of one block find their sums.
 pub(super) struct Cells {
-    /// The first number of `received` of the block's first head.
+    /// Where the block's first head begins in what the item's keys receive.
     pub(super) received: usize,
     /// For each row its row of cells.
     pub(super) rows: Vec<usize>,
@@ -42,11 +96,8 @@ pub(super) struct Cells {
 
 impl Partial {
     /// Nothing yet. `alone` where the item has [`OwnCells`].
-    pub(super) fn new(sizes: &Sizes, item: &Item, received: bool, map: Option<MapSize>, alone: bool) -> Self {
-        let heads = item.heads(sizes);
+    pub(super) fn new(sizes: &Sizes, item: &Item, map: Option<MapSize>, alone: bool) -> Self {
         Partial {
-            first_head: item.batch * sizes.h + heads.start,
-            received: received.then(|| vec![0.0; heads.len() * sizes.m]),
             map: map.map(|size| {
                 let rows = cell_rows(sizes, item, size);
                 let none = vec![0.0; if alone { 0 } else { rows.len() * size.cols }];
@@ -105,10 +156,8 @@ fn cell_row(sizes: &Sizes, item: &Item, size: MapSize, row: usize) -> usize {
     head * size.rows + ((row % sizes.n + 1) * size.rows - 1) / sizes.n
 }
 
-/// Sums over all rows.
+/// The cells of all heads.
 pub(super) struct Summed {
-    /// `(B, H, M)`.
-    pub(super) received: Vec<f64>,
     /// `(B, H, rows, cols)`.
     pub(super) mean: Vec<f64>,
     /// `(B, H, rows, cols)`.
@@ -117,14 +166,9 @@ pub(super) struct Summed {
 
 impl Summed {
     /// Zeros, as many as are asked for.
-    pub(super) fn new(sizes: &Sizes, received: bool, map: Option<MapSize>) -> Self {
-        let heads = sizes.b * sizes.h;
-        let cells = map.map_or(0, |size| heads * size.rows * size.cols);
-        Summed {
-            received: vec![0.0; if received { heads * sizes.m } else { 0 }],
-            mean: vec![0.0; cells],
-            max: vec![0.0; cells],
-        }
+    pub(super) fn new(sizes: &Sizes, map: Option<MapSize>) -> Self {
+        let cells = map.map_or(0, |size| sizes.b * sizes.h * size.rows * size.cols);
+        Summed { mean: vec![0.0; cells], max: vec![0.0; cells] }
     }
 }
 
@@ -136,10 +180,6 @@ pub(super) fn merge(
     partials: Vec<Partial>,
 ) -> Summed {
     for partial in partials {
-        if let Some(received) = partial.received {
-            let to = &mut summed.received[partial.first_head * sizes.m..];
-            to.iter_mut().zip(received).for_each(|(to, x)| *to += x);
-        }
         if let Some(map) = partial.map {
             let first = map.first_row * map.cols;
             summed.mean[first..].iter_mut().zip(map.sum).for_each(|(to, x)| *to += x);

@@ -5,7 +5,7 @@
 //! order of the items, so that the result does not depend on who computed what.
 
 use super::decode;
-use super::merge::{OwnCells, Partial, Summed, merge, own_cells};
+use super::merge::{OwnCells, Partial, Receiving, Summed, merge, own_cells};
 use super::plan::{Cut, Item, Layout, items, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
@@ -23,6 +23,8 @@ const ROW_COST: usize = 8;
 /// One item with its own pieces of what is computed.
 struct Task<'o, T> {
     item: Item,
+    /// Which one of all.
+    number: usize,
     out: &'o mut [T],
     lse: &'o mut [f64],
     entropy: &'o mut [f64],
@@ -39,6 +41,7 @@ struct Job<'p, 'a, T> {
     /// Weights to find per row: at least one where the largest is asked for.
     k: usize,
     map: Option<MapSize>,
+    received: Option<Receiving>,
     /// Hears of rows that are done.
     told: &'p (dyn Fn(usize) + Sync),
 }
@@ -56,7 +59,7 @@ pub(super) fn run<T: Storage>(
         .map
         .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
     let k = request.top_k.max(usize::from(request.largest)).min(m);
-    let job = Job { isa, problem, request: *request, k, map, told };
+    let mut job = Job { isa, problem, request: *request, k, map, received: None, told };
     let cut = Cut { row_bytes: job.row_bytes(), summed: request.received || map.is_some() };
     let rows = b * h * n;
     let sized = |wanted: bool| if wanted { rows } else { 0 };
@@ -72,8 +75,9 @@ pub(super) fn run<T: Storage>(
         let empty_rows = lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count();
         return Statistics { empty_rows, lse: request.lse.then_some(lse), ..Statistics::default() };
     }
-    let mut summed = Summed::new(&problem.sizes, request.received, map);
+    let mut summed = Summed::new(&problem.sizes, map);
     let items = items(&problem.sizes, &cut);
+    job.received = request.received.then(|| Receiving::new(&problem.sizes, items.len()));
     let cells = match map {
         Some(size) => own_cells(&problem.sizes, &items, size, &mut summed.mean, &mut summed.max),
         None => items.iter().map(|_| None).collect(),
@@ -83,7 +87,7 @@ pub(super) fn run<T: Storage>(
         let (mut out, mut lse) = (&mut *out, &mut lse[..]);
         let (mut entropy, mut row_sum_error) = (&mut entropy[..], &mut row_sum_error[..]);
         let mut peaks = &mut peaks[..];
-        for (item, cells) in items.into_iter().zip(cells) {
+        for (number, (item, cells)) in items.into_iter().zip(cells).enumerate() {
             let rows = item.rows().len();
             tasks.push(Task {
                 out: take(&mut out, rows * e),
@@ -93,6 +97,7 @@ pub(super) fn run<T: Storage>(
                 peaks: take(&mut peaks, rows * k),
                 cells,
                 item,
+                number,
             });
         }
     }
@@ -105,22 +110,29 @@ pub(super) fn run<T: Storage>(
     let partials = share(tasks, sharing, Scratch::lent, |task, scratch| job.run(task, scratch));
 
     let summed = merge(&problem.sizes, map, summed, partials);
-    let first_peaks = || if k == 0 { no_peaks(rows) } else { peaks.iter().step_by(k).copied().collect() };
+    let (largest, top) = match (request.largest, request.top_k > 0) {
+        (true, true) => (Some(first_peaks(&peaks, k, rows)), Some(Top { k, peaks })),
+        (true, false) => (Some(if k == 0 { first_peaks(&peaks, k, rows) } else { peaks }), None),
+        (false, wanted) => (None, wanted.then_some(Top { k, peaks })),
+    };
     Statistics {
         empty_rows: lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count(),
-        largest: request.largest.then(first_peaks),
-        top: (request.top_k > 0).then_some(Top { k, peaks }),
+        largest,
+        top,
         entropy: request.entropy.then_some(entropy),
         row_sum_error: request.row_sum_error.then_some(row_sum_error),
-        received: request.received.then_some(summed.received),
+        received: job.received.map(Receiving::into_sum),
         map: map.map(|size| Map { rows: size.rows, cols: size.cols, mean: summed.mean, max: summed.max }),
         lse: request.lse.then_some(lse),
     }
 }
 
-/// Rows without any key.
-fn no_peaks(rows: usize) -> Vec<Peak> {
-    vec![Peak { weight: 0.0, key: None }; rows]
+/// The first of the `k` peaks of each row; without any key there is none.
+fn first_peaks(peaks: &[Peak], k: usize, rows: usize) -> Vec<Peak> {
+    if k == 0 {
+        return vec![Peak { weight: 0.0, key: None }; rows];
+    }
+    peaks.iter().step_by(k).copied().collect()
 }
 
 impl<T: Storage> Job<'_, '_, T> {
@@ -146,15 +158,22 @@ impl<T: Storage> Job<'_, '_, T> {
     /// All blocks of one item.
     fn run(&self, task: Task<'_, T>, scratch: &mut Scratch<T::Real>) -> Partial {
         let Sizes { e, .. } = self.problem.sizes;
-        let Task { item, out, lse, entropy, row_sum_error, peaks, cells: mut own_cells } = task;
+        let Task { item, number, out, lse, entropy, row_sum_error, peaks, cells: mut own_cells } = task;
         let alone = own_cells.is_some();
-        let mut partial = Partial::new(&self.problem.sizes, &item, self.request.received, self.map, alone);
+        let sizes = &self.problem.sizes;
+        let mut partial = Partial::new(sizes, &item, self.map, alone);
+        let mut received = self.received.as_ref().map(|received| received.begin(sizes, &item));
+        let few = !self.request.needs_weights() && decode::has_few_keys(sizes);
         let first = item.rows().start;
         for rows in &item.blocks {
             if self.problem.is_stopped() {
                 break;
             }
-            let layout = Layout::new(self.problem, &item, rows.clone());
+            let layout = if few {
+                Layout::of_rows(self.problem, &item, rows.clone())
+            } else {
+                Layout::new(self.problem, &item, rows.clone())
+            };
             let own = rows.start - first..rows.end - first;
             let cells = partial.cells(&self.problem.sizes, &item, rows.clone());
             let wanted = self.request.needs_weights().then(|| Wanted {
@@ -164,7 +183,7 @@ impl<T: Storage> Job<'_, '_, T> {
                     k: self.k,
                     peaks: &mut peaks[own.start * self.k..own.end * self.k],
                 }),
-                received: partial.received.as_mut().map(|received| &mut received[cells.received..]),
+                received: received.as_mut().map(|received| &mut received[cells.received..]),
                 map: partial.map.as_mut().map(|map| {
                     let (sum, max) = match &mut own_cells {
                         Some(own) => (&mut *own.sum, &mut *own.max),
@@ -175,7 +194,6 @@ impl<T: Storage> Job<'_, '_, T> {
             });
             let block = layout.block(self.problem, &item);
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
-            let few = wanted.is_none() && decode::has_few_keys(&self.problem.sizes);
             if few && FewKeys::suits(&block) {
                 let wants_lse = self.request.lse;
                 let kernel = FewKeys { block, scratch: &mut *scratch, out, lse, wants_lse };
@@ -189,6 +207,9 @@ impl<T: Storage> Job<'_, '_, T> {
                 T::attend(self.isa, kernel);
             }
             (self.told)(rows.len());
+        }
+        if let (Some(all), Some(own)) = (&self.received, received) {
+            all.end(sizes, &item, number, own);
         }
         partial
     }

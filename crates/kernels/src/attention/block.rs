@@ -3,7 +3,8 @@
 use super::TILE_KEYS;
 use super::dropout;
 use super::exp::exp2;
-use super::notes::{Asked, Notes, Seen, Step};
+use super::largest::Largest;
+use super::notes::{Asked, Notes, Peaks, Seen, Step};
 use super::part::{Block, Span, Tile};
 use super::pools::Pools;
 use super::product::Panels;
@@ -130,10 +131,12 @@ impl<T: Storage> Attend<'_, '_, T> {
         let pools = asked.map(|asked| Pools::new(block.tiles, cells, asked.maxima));
         let notes = asked.zip(pools.as_ref()).map(|(asked, pools)| {
             let numbers = asked.numbers(padded, pools.all.len(), block.tiles.len());
-            let lists = &mut room.candidates;
-            let candidates =
-                (asked.k > 0).then(|| Candidates::new(asked.k, padded, block.keys.rows(), lists));
-            Notes::new(asked, pools, padded, room.notes.reserve(numbers), candidates)
+            let peaks = match asked.k {
+                0 => Peaks::None,
+                1 => Peaks::One(Largest::new(padded)),
+                k => Peaks::Several(Candidates::new(k, padded, block.keys.rows(), &mut room.candidates)),
+            };
+            Notes::new(asked, pools, padded, room.notes.reserve(numbers), peaks)
         });
         let mut work = Work {
             reach: (0..panels).map(|panel| reach(&block, panel * S::LANES, S::LANES)).collect(),

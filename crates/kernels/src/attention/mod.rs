@@ -15,7 +15,7 @@
 //!
 //! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, or into the sums of pairs, so that the exponential is a
 //! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are
-//! asked for, what they need is noted tile by tile, while scores and weights lie in cache (notes.rs, pools.rs, top.rs), and put
+//! asked for, what they need is noted tile by tile, while scores and weights lie in cache (notes.rs, pools.rs, largest.rs, top.rs), and put
 //! together when the last maximum is known (statistics.rs).
 //!
 //! A row that sees nothing has `l = 0`: its output is zeros and its log-sum-exp −∞. A hidden key has the score −∞ and weighs
@@ -27,6 +27,7 @@
 
 #![allow(unsafe_code)] // the register tiles read and write through pointers, with the bounds checked before the loops
 
+mod add;
 mod adjust;
 mod backward;
 mod block;
@@ -37,6 +38,7 @@ mod dots;
 mod dropout;
 mod exp;
 mod few;
+mod largest;
 mod multiply;
 mod notes;
 mod pair;
@@ -46,6 +48,7 @@ mod product;
 mod products;
 mod rows;
 mod rowwise;
+mod run;
 mod scratch;
 mod statistics;
 mod storage;
@@ -62,7 +65,8 @@ pub use dropout::Dropping;
 pub use exp::{exp2, tanh};
 pub use few::{FEW_KEYS, FewKeys};
 pub use part::{Alibi, Block, Part, Pattern, Span, Tile};
-pub use rowwise::{Rowwise, Run};
+pub use rowwise::Rowwise;
+pub use run::Run;
 pub use scratch::{Kept, Lent, Scratch};
 pub use statistics::{MapSums, Peak, TopWeights, Wanted};
 pub use storage::Storage;

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! after the products of a panel and a tile:
-//!     maxima[pool] = the largest score of each pool; the candidates for the largest weights       top.rs
+//!     maxima[pool] = the largest score of each pool; who may be among the largest       largest.rs, top.rs
 //! with its exponentials, a = 2^(s − m):
 //!     sums[pool] = Σa            moment = 2^(m' − m)·(moment + (m' − m)·l') + Σ a·(s − m)         m', l': those before
 //!     exact = 2^(m' − m)·exact + Σa, in f64 and with what rounding took from the tile's sum
@@ -16,6 +16,7 @@
 //! factor that is known last.
 
 use super::exp::exp2;
+use super::largest::Largest;
 use super::part::{Span, Tile};
 use super::pools::Pools;
 use super::statistics::Wanted;
@@ -39,9 +40,19 @@ pub(super) struct Notes<'a, A> {
     pub(super) moment: &'a mut [A],
     /// `(panels·LANES,)`: `Σ a` without rounding; empty where nobody asks.
     pub(super) exact: Vec<f64>,
-    pub(super) candidates: Option<Candidates<'a, A>>,
+    pub(super) peaks: Peaks<'a, A>,
     /// Whether somebody reads the weights when all are known.
     pub(super) keeps_weights: bool,
+}
+
+/// Who may be among the largest weights.
+pub(super) enum Peaks<'a, A> {
+    /// Nobody asks.
+    None,
+    /// One of each row.
+    One(Largest),
+    /// Several of each row.
+    Several(Candidates<'a, A>),
 }
 
 /// What is asked, in the numbers that decide how much memory it takes.
@@ -85,7 +96,7 @@ impl<'a, A: Real> Notes<'a, A> {
         pools: &'a Pools,
         rows: usize,
         memory: &'a mut [A],
-        candidates: Option<Candidates<'a, A>>,
+        peaks: Peaks<'a, A>,
     ) -> Self {
         let pooled = rows * pools.all.len();
         let (maxima, rest) = memory.split_at_mut(if asked.maxima { pooled } else { 0 });
@@ -100,7 +111,7 @@ impl<'a, A: Real> Notes<'a, A> {
             rows,
             moment,
             exact: vec![0.0; if asked.exact { rows } else { 0 }],
-            candidates,
+            peaks,
             keeps_weights: asked.weights,
         }
     }
@@ -119,7 +130,7 @@ impl<'a, A: Real> Notes<'a, A> {
         if self.maxima.is_empty() {
             return maximum(isa, max, &scores[keys.start * lanes..keys.end * lanes]);
         }
-        let nothing = isa.splat(A::NEG_INFINITY);
+        let (before, nothing) = (max, isa.splat(A::NEG_INFINITY));
         let own = self.pools.of(slot);
         let first = panel * self.pools.all.len() * lanes;
         let maxima = &mut self.maxima[first + own.start * lanes..first + own.end * lanes];
@@ -132,10 +143,13 @@ impl<'a, A: Real> Notes<'a, A> {
             isa.store(largest, &mut maxima[i * lanes..]);
             max = isa.max(max, largest);
         }
-        if let Some(candidates) = &mut self.candidates
-            && !keys.is_empty()
-        {
-            candidates.look(isa, panel, tile.start, Look { pools, keys, maxima, scores });
+        if !keys.is_empty() {
+            let look = Look { pools, keys, maxima, scores };
+            match &mut self.peaks {
+                Peaks::None => {}
+                Peaks::One(largest) => largest.look(isa, panel, tile.start, before, &look),
+                Peaks::Several(candidates) => candidates.look(isa, panel, tile.start, look),
+            }
         }
         max
     }
@@ -162,27 +176,25 @@ impl<'a, A: Real> Notes<'a, A> {
             // 0·−∞ is NaN; 0 times the lowest exponent is 0.
             let moved = isa.max(isa.splat(S::LOWEST_EXPONENT), isa.sub(step.old, step.base));
             let before = isa.mul_add(moved, step.sum, isa.load(&self.moment[rows.clone()]));
-            let moment = isa.mul_add(before, step.alpha, isa.add(sums[0].moment, sums[1].moment));
+            let moment = isa.mul_add(before, step.alpha, sums.moment);
             isa.store(moment, &mut self.moment[rows.clone()]);
         }
         if !self.exact.is_empty() {
-            let mut lines = [[A::ZERO; MOST_LANES]; 5];
-            for (line, v) in
-                [step.alpha, sums[0].exact, sums[0].lost, sums[1].exact, sums[1].lost].into_iter().enumerate()
-            {
+            let mut lines = [[A::ZERO; MOST_LANES]; 3];
+            for (line, v) in [step.alpha, sums.exact, sums.lost].into_iter().enumerate() {
                 isa.store(v, &mut lines[line]);
             }
             for (lane, exact) in self.exact[rows].iter_mut().enumerate() {
-                let [alpha, a, b, c, d] = [0, 1, 2, 3, 4].map(|line| lines[line][lane].to_f64());
-                // Both sums began at 2.
-                *exact = *exact * alpha + (((a - 2.0) + (c - 2.0)) + (b + d));
+                let [alpha, sum, lost] = [0, 1, 2].map(|line| lines[line][lane].to_f64());
+                // The sum began at 2.
+                *exact = *exact * alpha + ((sum - 2.0) + lost);
             }
         }
         total
     }
 
-    /// The exponentials of a tile, pool by pool: their sum, and what else is summed with them, in two parts. More vectors side by
-    /// side would not stay in sixteen registers.
+    /// The exponentials of a tile, pool by pool: their sum, and what else is summed with them. One vector after another: adding
+    /// takes less time than an exponential, and more sums would not stay in sixteen registers.
     #[inline(always)]
     fn pooled<S: Float<A>, const MOMENT: bool, const EXACT: bool>(
         &mut self,
@@ -191,24 +203,21 @@ impl<'a, A: Real> Notes<'a, A> {
         seen: &Seen,
         base: S::Vector,
         scores: &mut [A],
-    ) -> (S::Vector, [Sums<S::Vector>; 2]) {
+    ) -> (S::Vector, Sums<S::Vector>) {
         let lanes = S::LANES;
-        let mut sums = [Sums::none(isa); 2];
+        let mut sums = Sums::none(isa);
         let zero = isa.splat(A::ZERO);
         let mut total = zero;
         for at in self.pools.of(seen.slot) {
-            for i in 0..2 {
-                sums[i].sum = zero;
-            }
+            sums.sum = zero;
             if let Some(keys) = self.pools.all[at].within(&seen.keys) {
                 let scores = &mut scores[keys.start * lanes..keys.end * lanes];
-                sums = exponentials::<A, S, 2, MOMENT, EXACT>(isa, base, scores, sums);
+                [sums] = exponentials::<A, S, 1, MOMENT, EXACT>(isa, base, scores, [sums]);
             }
-            let sum = isa.add(sums[0].sum, sums[1].sum);
             if !self.sums.is_empty() {
-                isa.store(sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
+                isa.store(sums.sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
             }
-            total = isa.add(total, sum);
+            total = isa.add(total, sums.sum);
         }
         (total, sums)
     }

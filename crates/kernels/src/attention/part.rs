@@ -23,12 +23,14 @@ impl Span {
     }
 
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
     /// The smallest span that holds both.
     #[must_use]
+    #[inline]
     pub fn hull(self, other: Span) -> Span {
         if self.is_empty() {
             other
@@ -41,11 +43,13 @@ impl Span {
 
     /// What both hold.
     #[must_use]
+    #[inline]
     pub fn common(self, other: Span) -> Span {
         Span { start: self.start.max(other.start), end: self.end.min(other.end) }
     }
 
     /// The part inside `tile`, counted from its start.
+    #[inline]
     pub(super) fn within(self, tile: &Tile) -> Range<usize> {
         let span = self.common(Span { start: tile.start, end: tile.end });
         if span.is_empty() { 0..0 } else { span.start - tile.start..span.end - tile.start }

@@ -151,7 +151,12 @@ impl<T: Storage> Weighing<'_, '_, T> {
                 }
             };
             for row in (0..rows).step_by(at_once) {
-                let seen = reach(self.block, row, at_once).some.within(&self.tile);
+                let panel = &self.reach[row / lanes];
+                let mut seen = panel.some.within(&self.tile);
+                if seen != panel.all.within(&self.tile) {
+                    // Not all rows of the panel see the same keys.
+                    seen = reach(self.block, row, at_once).some.within(&self.tile);
+                }
                 let (first, last) = (seen.start / per, seen.end.div_ceil(per));
                 let from = row / lanes * stride + (first * lanes + row % lanes) * per;
                 Values {

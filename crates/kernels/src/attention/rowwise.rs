@@ -10,17 +10,18 @@
 //!
 //! While weights are formed nothing is read, so chunks are long; a piece stays in cache until the last row has used it.
 //!
-//! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored.
+//! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored. bf16 come as even and odd
+//! halves of words, so queries are parted into halves first and outputs joined last.
 //!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::TILE_KEYS;
-use super::block::Denominator;
+use super::add::{HIDDEN, add_values, two};
 use super::dense::adjust_row;
-use super::dropout::factor;
 use super::exp::exp2;
 use super::part::{Block, Span};
 use super::rows::Rows;
+use super::run::Run;
 use super::scratch::Scratch;
 use super::storage::{Storage, load_first, widen_row};
 use super::table::Table;
@@ -36,20 +37,6 @@ const PIECE: usize = 64;
 const SUMS: usize = 4;
 /// So few products are added up one by one, and not as a square.
 const FEW: usize = 2;
-/// What a hidden key weighs until the values are added up: its value is not even looked at.
-const HIDDEN: f64 = -1.0;
-
-/// Attention of a few rows over a run of keys, before the division.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run<A> {
-    /// `(rows, E)`: `Σ 2^(s − max)·v`.
-    pub out: Vec<A>,
-    /// `(rows,)`: the largest score, in units of log₂.
-    pub max: Vec<A>,
-    /// `(rows,)`: `Σ 2^(s − max)`.
-    pub sum: Vec<A>,
-}
-
 /// Few rows over the keys of `keys`: a [`FloatKernel`] whose fields are its arguments. The block's tiles do not matter.
 pub struct Rowwise<'a, 'b, T: Storage> {
     /// What to attend to.
@@ -65,6 +52,15 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) -> Run<T::Real> {
+        let lie = self.block.keys.lies_by(PIECE) && self.block.values.lies_by(PIECE);
+        if T::IN_HALVES && lie { self.attend::<S, true>(isa) } else { self.attend::<S, false>(isa) }
+    }
+}
+
+impl<T: Storage> Rowwise<'_, '_, T> {
+    /// With `HALVES` all rows lie without gaps, and columns are in the order of [`Storage::load_two_at`] until the end.
+    #[inline(always)]
+    fn attend<S: Float<T::Real>, const HALVES: bool>(self, isa: S) -> Run<T::Real> {
         let Rowwise { block, keys, scratch } = self;
         let (rows, depth, width) = (block.spans.len(), block.keys.width(), block.values.width());
         let mut run = Run {
@@ -77,8 +73,11 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         for (row, to) in queries.chunks_exact_mut(depth).enumerate() {
             let (part, query) = block.query(row);
             widen_row(&part.queries, query, 0, to);
-            for x in to {
+            for x in &mut *to {
                 *x = *x * scale;
+            }
+            if HALVES {
+                part_halves::<T::Real, S>(to);
             }
         }
         // How far apart the scores of two rows are: whole vectors.
@@ -97,7 +96,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             let chunk = Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK) };
             for piece in pieces(chunk) {
                 let scores = &mut scores[piece.start - start..];
-                score(isa, &block.keys, piece, queries, packed, (scores, stride));
+                score::<T, S, HALVES>(isa, &block.keys, piece, queries, packed, (scores, stride));
             }
             for row in 0..rows {
                 let scores = &mut scores[row * stride..][..chunk.len().next_multiple_of(S::LANES)];
@@ -110,11 +109,47 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             }
             for piece in pieces(chunk) {
                 let weights = &scores[piece.start - start..];
-                add_piece(isa, &block.values, piece, (weights, stride), [packed, sums], &mut run.out);
+                add_piece::<T, S, HALVES>(
+                    isa,
+                    &block.values,
+                    piece,
+                    (weights, stride),
+                    [packed, sums],
+                    &mut run.out,
+                );
             }
             start = chunk.end;
         }
+        if HALVES && width > 0 {
+            for out in run.out.chunks_exact_mut(width) {
+                join_halves::<T::Real, S>(out);
+            }
+        }
         run
+    }
+}
+
+/// From the order of numbers to that of [`Storage::load_two_at`] in halves: of each two vectors the even places first.
+#[inline(always)]
+fn part_halves<A: Real, S: Float<A>>(line: &mut [A]) {
+    let mut halves = [A::ZERO; 2 * MOST_LANES];
+    for two in line.chunks_exact_mut(2 * S::LANES) {
+        for at in 0..2 * S::LANES {
+            halves[at % 2 * S::LANES + at / 2] = two[at];
+        }
+        two.copy_from_slice(&halves[..2 * S::LANES]);
+    }
+}
+
+/// The inverse of [`part_halves`].
+#[inline(always)]
+fn join_halves<A: Real, S: Float<A>>(line: &mut [A]) {
+    let mut joined = [A::ZERO; 2 * MOST_LANES];
+    for two in line.chunks_exact_mut(2 * S::LANES) {
+        for at in 0..2 * S::LANES {
+            joined[at] = two[at % 2 * S::LANES + at / 2];
+        }
+        two.copy_from_slice(&joined[..2 * S::LANES]);
     }
 }
 
@@ -129,7 +164,7 @@ fn pieces(chunk: Span) -> impl Iterator<Item = Span> {
 /// `s[row][key] = q[row]·k[key]` for the keys of a piece, which are widened on the way; `packed` is for those that do not lie
 /// in rows.
 #[inline(always)]
-fn score<T: Storage, S: Float<T::Real>>(
+fn score<T: Storage, S: Float<T::Real>, const HALVES: bool>(
     isa: S,
     keys: &Table<'_, T>,
     piece: Span,
@@ -141,19 +176,20 @@ fn score<T: Storage, S: Float<T::Real>>(
     let rows = queries.chunks_exact(keys.width()).zip(scores.chunks_mut(stride));
     if let Some(lying) = Rows::lying(keys, range) {
         for (query, scores) in rows {
-            dots(isa, query, lying, &mut scores[..count]);
+            dots::<T, S, HALVES>(isa, query, lying, &mut scores[..count]);
         }
     } else {
         keys.widen_rows(isa, range, keys.width(), packed);
         for (query, scores) in rows {
-            dots(isa, query, Rows::gapless(packed, keys.width()), &mut scores[..count]);
+            let keys = Rows::gapless(packed, keys.width());
+            dots::<T::Real, S, false>(isa, query, keys, &mut scores[..count]);
         }
     }
 }
 
 /// `o[row] += Σ a[row][key]·v[key]` for the keys of a piece.
 #[inline(always)]
-fn add_piece<T: Storage, S: Float<T::Real>>(
+fn add_piece<T: Storage, S: Float<T::Real>, const HALVES: bool>(
     isa: S,
     values: &Table<'_, T>,
     piece: Span,
@@ -165,30 +201,36 @@ fn add_piece<T: Storage, S: Float<T::Real>>(
     let rows = out.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
     if let Some(lying) = Rows::lying(values, range) {
         for (out, weights) in rows {
-            add_values(isa, &weights[..count], lying, sums, out);
+            add_values::<T, S, HALVES>(isa, &weights[..count], lying, sums, out);
         }
     } else {
         values.widen_rows(isa, range, width, packed);
         for (out, weights) in rows {
-            add_values(isa, &weights[..count], Rows::gapless(packed, width), sums, out);
+            let values = Rows::gapless(packed, width);
+            add_values::<T::Real, S, false>(isa, &weights[..count], values, sums, out);
         }
     }
 }
 
 /// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back.
 #[inline(always)]
-fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
+fn dots<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+    isa: S,
+    query: &[T::Real],
+    keys: Rows<'_, T>,
+    scores: &mut [T::Real],
+) {
     let zero = isa.splat(T::Real::ZERO);
     if scores.len() <= FEW {
         for i in 0..scores.len() {
-            scores[i] = isa.sum(dot(isa, query, keys.row(i)));
+            scores[i] = isa.sum(dot::<T, S, HALVES>(isa, query, keys.row(i)));
         }
         return;
     }
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let mut sums = isa.square(zero);
         for i in 0..scores.len() {
-            sums.as_mut()[i] = dot(isa, query, keys.row(group * S::LANES + i));
+            sums.as_mut()[i] = dot::<T, S, HALVES>(isa, query, keys.row(group * S::LANES + i));
         }
         let sums = isa.transpose(sums);
         let mut total = zero;
@@ -199,32 +241,41 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
     }
 }
 
-/// Vectors whose lanes add up to `q·k`.
+/// Vectors whose lanes add up to `q·k`; with `HALVES` the query is in the order of [`Storage::load_two_at`].
 #[inline(always)]
-pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key: &[T]) -> S::Vector {
+pub(super) fn dot<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+    isa: S,
+    query: &[T::Real],
+    key: &[T],
+) -> S::Vector {
     let (lanes, key) = (S::LANES, &key[..query.len()]);
     let mut sums = [isa.splat(T::Real::ZERO); SUMS];
     let mut c = 0;
-    while c + SUMS * lanes <= query.len() {
-        for i in 0..SUMS {
-            // SAFETY: query and key hold a vector from `c + i·lanes` on.
-            unsafe {
-                let q = isa.load_at(query.as_ptr().add(c + i * lanes));
-                sums[i] = isa.mul_add(T::load_at(isa, key.as_ptr().add(c + i * lanes)), q, sums[i]);
+    // SAFETY: query and key hold all vectors up to the one that is compared with their length.
+    unsafe {
+        let (q, k) = (query.as_ptr(), key.as_ptr());
+        while c + SUMS * lanes <= query.len() {
+            for i in 0..SUMS / 2 {
+                let at = c + 2 * i * lanes;
+                let [x, y] = two::<T, S, HALVES>(isa, k.add(at));
+                sums[2 * i] = isa.mul_add(x, isa.load_at(q.add(at)), sums[2 * i]);
+                sums[2 * i + 1] = isa.mul_add(y, isa.load_at(q.add(at + lanes)), sums[2 * i + 1]);
             }
+            c += SUMS * lanes;
         }
-        c += SUMS * lanes;
-    }
-    while c + lanes <= query.len() {
-        // SAFETY: query and key hold a vector from `c` on.
-        unsafe {
-            let q = isa.load_at(query.as_ptr().add(c));
-            sums[0] = isa.mul_add(T::load_at(isa, key.as_ptr().add(c)), q, sums[0]);
+        if c + 2 * lanes <= query.len() {
+            let [x, y] = two::<T, S, HALVES>(isa, k.add(c));
+            sums[0] = isa.mul_add(x, isa.load_at(q.add(c)), sums[0]);
+            sums[1] = isa.mul_add(y, isa.load_at(q.add(c + lanes)), sums[1]);
+            c += 2 * lanes;
         }
-        c += lanes;
+        if c + lanes <= query.len() {
+            sums[2] = isa.mul_add(T::load_at(isa, k.add(c)), isa.load_at(q.add(c)), sums[2]);
+            c += lanes;
+        }
     }
     if c < query.len() {
-        sums[1] = isa.mul_add(load_first(isa, &key[c..]), isa.load_first(&query[c..]), sums[1]);
+        sums[3] = isa.mul_add(load_first(isa, &key[c..]), isa.load_first(&query[c..]), sums[3]);
     }
     isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3]))
 }
@@ -322,140 +373,6 @@ fn drop_out<T: Storage>(block: &Block<'_, T>, row: usize, first: usize, weights:
         let hidden = weights[i] < T::Real::ZERO;
         if !hidden && dropping.drops(row, first + i) {
             weights[i] = T::Real::ZERO;
-        }
-    }
-}
-
-/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way.
-#[inline(always)]
-fn add_values<T: Storage, S: Float<T::Real>>(
-    isa: S,
-    weights: &[T::Real],
-    values: Rows<'_, T>,
-    sums: &mut [T::Real],
-    out: &mut [T::Real],
-) {
-    let mut column = 0;
-    // Memory is read from front to back: whole rows are added, in registers where they fit, otherwise in memory.
-    if out.len() > 8 * S::LANES {
-        column = add_rows(isa, weights, values, sums, out);
-    }
-    while column < out.len() {
-        column += match (out.len() - column) / S::LANES {
-            8.. => add_columns::<T, S, 8, true>(isa, weights, values, out, column),
-            4.. => add_columns::<T, S, 4, true>(isa, weights, values, out, column),
-            1.. => add_columns::<T, S, 1, true>(isa, weights, values, out, column),
-            0 => add_columns::<T, S, 1, false>(isa, weights, values, out, column),
-        };
-    }
-}
-
-/// All whole vectors of columns, and how many columns that are.
-#[inline(always)]
-fn add_rows<T: Storage, S: Float<T::Real>>(
-    isa: S,
-    weights: &[T::Real],
-    values: Rows<'_, T>,
-    sums: &mut [T::Real],
-    out: &mut [T::Real],
-) -> usize {
-    let lanes = S::LANES;
-    let whole = out.len() - out.len() % lanes;
-    let sums = &mut sums[..whole];
-    sums.fill(T::Real::ZERO);
-    for key in 0..weights.len() {
-        if weights[key] < T::Real::ZERO {
-            continue;
-        }
-        let weight = isa.splat(weights[key]);
-        let value = values.row(key)[..whole].as_ptr();
-        for column in (0..whole).step_by(lanes) {
-            // SAFETY: the row and the sums hold a vector from `column` on.
-            unsafe {
-                let sum = sums.as_mut_ptr().add(column);
-                let v = T::load_at(isa, value.add(column));
-                isa.store_at(isa.mul_add(weight, v, isa.load_at(sum)), sum);
-            }
-        }
-    }
-    for column in (0..whole).step_by(lanes) {
-        let out = &mut out[column..][..lanes];
-        isa.store(isa.add(isa.load(&sums[column..]), isa.load(out)), out);
-    }
-    whole
-}
-
-/// `C` vectors of columns, or the columns that are left where they are no `WHOLE` one; and how many columns that are.
-#[inline(always)]
-fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const WHOLE: bool>(
-    isa: S,
-    weights: &[T::Real],
-    values: Rows<'_, T>,
-    out: &mut [T::Real],
-    column: usize,
-) -> usize {
-    let mut sums = [isa.splat(T::Real::ZERO); C];
-    for key in 0..weights.len() {
-        if weights[key] < T::Real::ZERO {
-            continue;
-        }
-        let weight = isa.splat(weights[key]);
-        let value = &values.row(key)[column..];
-        if !WHOLE {
-            sums[0] = isa.mul_add(weight, load_first(isa, value), sums[0]);
-            continue;
-        }
-        let value = value[..C * S::LANES].as_ptr();
-        for c in 0..C {
-            // SAFETY: the row holds C vectors from `column` on.
-            let v = unsafe { T::load_at(isa, value.add(c * S::LANES)) };
-            sums[c] = isa.mul_add(weight, v, sums[c]);
-        }
-    }
-    let out = &mut out[column..];
-    if !WHOLE {
-        isa.store_first(isa.add(sums[0], isa.load_first(out)), out);
-        return out.len();
-    }
-    for c in 0..C {
-        let out = &mut out[c * S::LANES..][..S::LANES];
-        isa.store(isa.add(sums[c], isa.load(out)), out);
-    }
-    C * S::LANES
-}
-
-impl<A: Real> Run<A> {
-    /// Adds a run over other keys.
-    pub fn merge(&mut self, other: &Run<A>) {
-        let width = self.out.len() / self.max.len().max(1);
-        for row in 0..self.max.len() {
-            let (a, b) = (self.max[row], other.max[row]);
-            let top = if a > b { a } else { b };
-            let top = if top > A::NEG_INFINITY { top } else { A::ZERO };
-            let factor = |max: A| A::from_f64((max - top).to_f64().exp2());
-            let (mine, others) = (factor(a), factor(b));
-            self.sum[row] = self.sum[row] * mine + other.sum[row] * others;
-            let out = &mut self.out[row * width..][..width];
-            for (o, &x) in out.iter_mut().zip(&other.out[row * width..]) {
-                *o = *o * mine + x * others;
-            }
-            self.max[row] = if a > b { a } else { b };
-        }
-    }
-
-    /// Divides by the denominators: the outputs of all rows into `out`, the log-sum-exps into `lse`.
-    pub fn finish<T: Storage<Real = A>>(mut self, block: &Block<'_, T>, out: &mut [T], lse: &mut [f64]) {
-        let width = block.values.width();
-        for (row, lse) in lse.iter_mut().enumerate() {
-            let sink = block.query(row).0.sink;
-            let denominator = Denominator::new(self.max[row].to_f64(), self.sum[row].to_f64(), sink);
-            *lse = denominator.lse;
-            let inverse = A::from_f64(denominator.inverse) * factor(block);
-            let from = &mut self.out[row * width..][..width];
-            for o in from.iter_mut() {
-                *o = *o * inverse;
-            }
-            T::narrow(from, &mut out[row * width..][..width]);
         }
     }
 }

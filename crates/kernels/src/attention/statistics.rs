@@ -3,7 +3,7 @@
 //! ```text
 //! entropy          from Σ a·log₂ a
 //! row sums         from the sum without rounding
-//! largest weights  from the candidates                                           top.rs
+//! largest weights  from the candidates                                           largest.rs, top.rs
 //! map              pools' sums times the factors of their tiles, pools' largest scores
 //! received         Σ over rows of the kept weights times the factors of their tiles
 //! ```
@@ -14,7 +14,7 @@
 
 use super::TILE_KEYS;
 use super::exp::exp2;
-use super::notes::Notes;
+use super::notes::{Notes, Peaks};
 use super::part::Block;
 use super::storage::Storage;
 use crate::Element;
@@ -102,12 +102,8 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         if let Some(error) = &mut wanted.row_sum_error {
             self.row_sum_error(error);
         }
-        if let (Some(top), Some(candidates)) = (&mut wanted.top, &mut self.notes.candidates) {
-            let rows = self.sink_share.len();
-            for row in (0..rows).step_by(S::LANES) {
-                let of = [&self.last[row..], &self.inverse[row..]];
-                candidates.take(isa, row, S::LANES.min(rows - row), of, top);
-            }
+        if let Some(top) = &mut wanted.top {
+            self.top(isa, top);
         }
         if let Some(map) = &mut wanted.map {
             self.map(isa, map);
@@ -115,6 +111,21 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         if let Some(received) = &mut wanted.received {
             self.clear_lost(S::LANES, received);
             self.received(isa, received);
+        }
+    }
+
+    #[inline(always)]
+    fn top<S: Float<T::Real>>(&mut self, isa: S, top: &mut TopWeights<'_>) {
+        let rows = self.sink_share.len();
+        match &mut self.notes.peaks {
+            Peaks::None => {}
+            Peaks::One(largest) => largest.take(self.inverse, top),
+            Peaks::Several(candidates) => {
+                for row in (0..rows).step_by(S::LANES) {
+                    let of = [&self.last[row..], &self.inverse[row..]];
+                    candidates.take(isa, row, S::LANES.min(rows - row), of, top);
+                }
+            }
         }
     }
 

@@ -26,6 +26,18 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     /// `from` must be valid for reading as many numbers as there are lanes.
     unsafe fn load_at<S: Float<Self::Real>>(isa: S, from: *const Self) -> S::Vector;
 
+    /// Whether [`Storage::load_two_at`] gives the numbers at even places and those at odd ones.
+    const IN_HALVES: bool = false;
+    /// Two vectors of numbers, widened exactly: in order, or in halves.
+    ///
+    /// # Safety
+    /// `from` must be valid for reading twice as many numbers as there are lanes.
+    #[inline(always)]
+    unsafe fn load_two_at<S: Float<Self::Real>>(isa: S, from: *const Self) -> [S::Vector; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [Self::load_at(isa, from), Self::load_at(isa, from.add(S::LANES))] }
+    }
+
     /// Attention of a block with the instructions of `isa`: products of pairs where the type and the machine have them.
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, Self>) {
@@ -133,6 +145,14 @@ impl Storage for bf16 {
     unsafe fn load_at<S: Float<f32>>(isa: S, from: *const bf16) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { isa.load_bf16_at(from) }
+    }
+
+    const IN_HALVES: bool = true;
+
+    #[inline(always)]
+    unsafe fn load_two_at<S: Float<f32>>(isa: S, from: *const bf16) -> [S::Vector; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { isa.load_bf16_halves_at(from) }
     }
 
     #[inline]

@@ -52,10 +52,12 @@ pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const MOMENT
     mut sums: [Sums<S::Vector>; WIDE],
 ) -> [Sums<S::Vector>; WIDE] {
     if scores.len() == POOL_KEYS * S::LANES {
-        // A number the compiler knows: no loop.
-        for at in 0..POOL_KEYS {
-            let one = &mut scores[at * S::LANES..][..S::LANES];
-            sums[at % WIDE] = exponential::<A, S, MOMENT, EXACT>(isa, base, sums[at % WIDE], one);
+        // A number the compiler knows. The inner loop counts: a sum that were chosen by a remainder would live in memory.
+        for first in (0..POOL_KEYS).step_by(WIDE) {
+            for i in 0..WIDE {
+                let one = &mut scores[(first + i) * S::LANES..][..S::LANES];
+                sums[i] = exponential::<A, S, MOMENT, EXACT>(isa, base, sums[i], one);
+            }
         }
         return sums;
     }

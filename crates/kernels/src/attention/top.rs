@@ -1,4 +1,4 @@
-//! The `k` largest weights of each row, found among the scores while they come by.
+//! The `k` largest weights of each row, found among the scores while they come by; for a single one see largest.rs.
 //!
 //! ```text
 //! for each tile, after its products:
@@ -76,7 +76,6 @@ impl<'a, A: Real> Candidates<'a, A> {
         let lanes = S::LANES;
         match sorted(self.k) {
             0 => {}
-            1 => self.raise::<S, 1>(isa, panel, maxima),
             8 => self.raise::<S, 8>(isa, panel, maxima),
             _ => self.raise::<S, MOST_SORTED>(isa, panel, maxima),
         }
@@ -214,8 +213,7 @@ impl<'a, A: Real> Candidates<'a, A> {
 /// How many maxima are sorted for `k`.
 fn sorted(k: usize) -> usize {
     match k {
-        0..=1 => 1,
-        2..=8 => 8,
+        0..=8 => 8,
         9..=MOST_SORTED => MOST_SORTED,
         _ => 0,
     }

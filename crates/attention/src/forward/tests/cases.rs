@@ -107,6 +107,7 @@ pub(crate) const SHAPES: &[[usize; 7]] = &[
     [1, 1, 1, 145, 40, 64, 80],
     [1, 1, 1, 2, 700, 32, 32],
     [1, 6, 2, 1, 600, 40, 40],
+    [1, 1, 1, 3, 200, 72, 152],
 ];
 
 /// Numbers that repeat nothing for a long while, between −1 and 1.

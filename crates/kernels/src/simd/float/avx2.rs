@@ -238,6 +238,16 @@ impl Float<f32> for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn load_bf16_halves_at(self, from: *const bf16) -> [__m256; 2] {
+        // SAFETY: the token; the caller promises sixteen readable numbers. The lower half of a word comes first in memory.
+        unsafe {
+            let both = _mm256_loadu_si256(from.cast());
+            let odd = _mm256_and_si256(both, _mm256_set1_epi32(i32::MIN >> 15));
+            [_mm256_castsi256_ps(_mm256_slli_epi32::<16>(both)), _mm256_castsi256_ps(odd)]
+        }
+    }
+
+    #[inline(always)]
     unsafe fn load_f16_at(self, from: *const f16) -> __m256 {
         // SAFETY: the token; the caller promises eight readable numbers.
         unsafe { _mm256_cvtph_ps(_mm_loadu_si128(from.cast())) }

@@ -6,10 +6,10 @@ use super::{Float, FloatKernel, Real};
 use crate::simd::Isa;
 use crate::{bf16, f16};
 
-const BF16: [bf16; 16] = {
-    let mut all = [bf16::ZERO; 16];
+const BF16: [bf16; 32] = {
+    let mut all = [bf16::ZERO; 32];
     let mut i = 0;
-    while i < 16 {
+    while i < 32 {
         all[i] = bf16::from_bits(0x3f80 + 0x0123 * i as u16);
         i += 1;
     }
@@ -42,6 +42,7 @@ struct Given {
     split: [Vec<f64>; 2],
     nothing: Vec<f64>,
     halves: [Vec<f64>; 2],
+    even_and_odd: [Vec<f64>; 2],
     fused: Vec<f64>,
     negative: Vec<f64>,
     sum: f64,
@@ -90,8 +91,10 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
                 let (n, r) = isa.split(number(f64::NEG_INFINITY));
                 out(isa.scale(isa.add(r, number(1.0)), n))
             },
-            // SAFETY: both lists hold as many numbers as the widest vector.
+            // SAFETY: both lists hold as many numbers as the widest vector, the first twice as many.
             halves: unsafe { [out(isa.load_bf16_at(BF16.as_ptr())), out(isa.load_f16_at(F16.as_ptr()))] },
+            // SAFETY: the same.
+            even_and_odd: unsafe { isa.load_bf16_halves_at(BF16.as_ptr()) }.map(out),
             fused: out(isa.fused_mul_sub(a, b, isa.fused_mul_add(a, b, a))),
             negative: out(isa.neg_mul_add(a, b, isa.sub(isa.add(a, b), isa.mul_add(a, b, a)))),
             sum: isa.sum(a).to_f64(),
@@ -131,6 +134,8 @@ fn operations_agree<A: Real>() {
             assert_eq!(given.nothing[i], 0.0, "{isa}: 2^−∞");
             assert_eq!(given.halves[0][i], BF16[i].to_f64(), "{isa}");
             assert_eq!(given.halves[1][i], F16[i].to_f64(), "{isa}");
+            assert_eq!(given.even_and_odd[0][i], BF16[2 * i].to_f64(), "{isa}");
+            assert_eq!(given.even_and_odd[1][i], BF16[2 * i + 1].to_f64(), "{isa}");
             assert!((given.fused[i] + x[i]).abs() < 1e-7, "{isa}");
             let expected = (x[i] + y[i] - (x[i] * y[i] + x[i])) - x[i] * y[i];
             assert!((given.negative[i] - expected).abs() < 1e-6, "{isa}");

@@ -1,0 +1,199 @@
+//! Weighted sums of value rows, lanes along the width.
+//!
+//! ```text
+//! for each key that is not hidden:  o[column] += a[key]·v[key][column]
+//! ```
+//!
+//! Memory is read from front to back: whole rows are added, in registers where they fit and otherwise in memory, two rows for each
+//! time the sums are read and written. Where few vectors make a row, several keys are added up side by side, so that no sum waits
+//! for the one before it.
+
+use super::rows::Rows;
+use super::storage::{Storage, load_first};
+use crate::simd::{Float, Real};
+
+/// What a hidden key weighs until the values are added up: its value is not even looked at.
+pub(super) const HIDDEN: f64 = -1.0;
+
+/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; with `HALVES` columns of `o` lie as
+/// [`Storage::load_two_at`] gives them.
+#[inline(always)]
+pub(super) fn add_values<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    sums: &mut [T::Real],
+    out: &mut [T::Real],
+) {
+    let mut column = 0;
+    if out.len() > 8 * S::LANES {
+        column = add_rows::<T, S, HALVES>(isa, weights, values, sums, out);
+    }
+    while column < out.len() {
+        column += match (out.len() - column) / S::LANES {
+            8.. => add_columns::<T, S, 8, 1, HALVES>(isa, weights, values, out, column),
+            4.. => add_columns::<T, S, 4, 2, HALVES>(isa, weights, values, out, column),
+            2.. => add_columns::<T, S, 2, 4, HALVES>(isa, weights, values, out, column),
+            1.. => add_columns::<T, S, 1, 4, HALVES>(isa, weights, values, out, column),
+            0 => add_rest(isa, weights, values, out, column),
+        };
+    }
+}
+
+/// Two vectors: in order, or as they are loaded most quickly.
+///
+/// # Safety
+/// `from` must be valid for reading twice as many numbers as there are lanes.
+#[inline(always)]
+pub(super) unsafe fn two<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+    isa: S,
+    from: *const T,
+) -> [S::Vector; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if HALVES {
+            T::load_two_at(isa, from)
+        } else {
+            [T::load_at(isa, from), T::load_at(isa, from.add(S::LANES))]
+        }
+    }
+}
+
+/// All whole vectors of columns, and how many columns that are.
+#[inline(always)]
+fn add_rows<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    sums: &mut [T::Real],
+    out: &mut [T::Real],
+) -> usize {
+    let lanes = S::LANES;
+    let whole = out.len() - out.len() % lanes;
+    let sums = &mut sums[..whole];
+    sums.fill(T::Real::ZERO);
+    let hidden = |key: usize| weights[key] < T::Real::ZERO;
+    let mut key = 0;
+    while key < weights.len() {
+        if hidden(key) {
+            key += 1;
+        } else if key + 1 < weights.len() && !hidden(key + 1) {
+            let rows = [values.row(key), values.row(key + 1)];
+            add_scaled::<T, S, 2, HALVES>(isa, [weights[key], weights[key + 1]], rows, sums);
+            key += 2;
+        } else {
+            add_scaled::<T, S, 1, HALVES>(isa, [weights[key]], [values.row(key)], sums);
+            key += 1;
+        }
+    }
+    for column in (0..whole).step_by(lanes) {
+        let out = &mut out[column..][..lanes];
+        isa.store(isa.add(isa.load(&sums[column..]), isa.load(out)), out);
+    }
+    whole
+}
+
+/// `sums += Σ weight·row` over `R` rows, whole vectors.
+#[inline(always)]
+fn add_scaled<T: Storage, S: Float<T::Real>, const R: usize, const HALVES: bool>(
+    isa: S,
+    weights: [T::Real; R],
+    rows: [&[T]; R],
+    sums: &mut [T::Real],
+) {
+    let (lanes, whole) = (S::LANES, sums.len());
+    let (mut own, mut from) = ([isa.splat(T::Real::ZERO); R], [rows[0].as_ptr(); R]);
+    for r in 0..R {
+        own[r] = isa.splat(weights[r]);
+        from[r] = rows[r][..whole].as_ptr();
+    }
+    let mut column = 0;
+    // SAFETY: the rows and the sums hold the vectors from `column` on that are read and written.
+    unsafe {
+        while column + 2 * lanes <= whole {
+            let to = sums.as_mut_ptr().add(column);
+            let (mut a, mut b) = (isa.load_at(to), isa.load_at(to.add(lanes)));
+            for r in 0..R {
+                let [x, y] = two::<T, S, HALVES>(isa, from[r].add(column));
+                a = isa.mul_add(own[r], x, a);
+                b = isa.mul_add(own[r], y, b);
+            }
+            isa.store_at(a, to);
+            isa.store_at(b, to.add(lanes));
+            column += 2 * lanes;
+        }
+        if column + lanes <= whole {
+            let to = sums.as_mut_ptr().add(column);
+            let mut a = isa.load_at(to);
+            for r in 0..R {
+                a = isa.mul_add(own[r], T::load_at(isa, from[r].add(column)), a);
+            }
+            isa.store_at(a, to);
+        }
+    }
+}
+
+/// `C` vectors of columns, `R` keys side by side; and how many columns that are.
+#[inline(always)]
+fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize, const HALVES: bool>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+    column: usize,
+) -> usize {
+    let lanes = S::LANES;
+    let mut sums = [[isa.splat(T::Real::ZERO); C]; R];
+    for first in (0..weights.len()).step_by(R) {
+        for r in 0..R {
+            if first + r >= weights.len() || weights[first + r] < T::Real::ZERO {
+                continue;
+            }
+            let weight = isa.splat(weights[first + r]);
+            let value = values.row(first + r)[column..][..C * lanes].as_ptr();
+            // SAFETY: the row holds C vectors from `column` on.
+            unsafe {
+                let mut c = 0;
+                while c + 2 <= C {
+                    let [x, y] = two::<T, S, HALVES>(isa, value.add(c * lanes));
+                    sums[r][c] = isa.mul_add(weight, x, sums[r][c]);
+                    sums[r][c + 1] = isa.mul_add(weight, y, sums[r][c + 1]);
+                    c += 2;
+                }
+                if c < C {
+                    sums[r][c] = isa.mul_add(weight, T::load_at(isa, value.add(c * lanes)), sums[r][c]);
+                }
+            }
+        }
+    }
+    for c in 0..C {
+        let out = &mut out[column + c * lanes..][..lanes];
+        let mut sum = sums[0][c];
+        for r in 1..R {
+            sum = isa.add(sum, sums[r][c]);
+        }
+        isa.store(isa.add(sum, isa.load(out)), out);
+    }
+    C * lanes
+}
+
+/// The columns behind the last whole vector, and how many they are.
+#[inline(always)]
+fn add_rest<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    out: &mut [T::Real],
+    column: usize,
+) -> usize {
+    let mut sum = isa.splat(T::Real::ZERO);
+    for key in 0..weights.len() {
+        if weights[key] < T::Real::ZERO {
+            continue;
+        }
+        sum = isa.mul_add(isa.splat(weights[key]), load_first(isa, &values.row(key)[column..]), sum);
+    }
+    let out = &mut out[column..];
+    isa.store_first(isa.add(sum, isa.load_first(out)), out);
+    out.len()
+}
