@@ -204,7 +204,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             to: Panels { data: &mut self.weights[first * stride..], stride },
             factor: T::Real::ONE,
         }
-        .run::<S, Singles>(isa, panels);
+        .run_by::<S, Singles, 4>(isa, panels);
         Scores {
             queries: &self.gt[first * keys.width * S::LANES..],
             width: keys.width,
@@ -214,7 +214,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             to: Panels { data: &mut self.grads[first * stride..], stride },
             factor: T::Real::ONE,
         }
-        .run::<S, Singles>(isa, panels);
+        .run_by::<S, Singles, 4>(isa, panels);
     }
 
     /// Soft cap, bias and masks, with the soft cap's derivative kept.

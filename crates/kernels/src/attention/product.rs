@@ -12,8 +12,9 @@
 //! count pairs. The text is the same.
 //!
 //! Keys and values are read as they lie. R·C sums stay in registers for the whole inner loop: 8 × 2 of thirty-two
-//! registers; of sixteen 4 × 2, as many as two multipliers of four steps' latency need, and rows that divide a panel (6 × 2
-//! is no faster, and of 4 × 3 a sum is spilled and waits for memory in every step).
+//! registers; of sixteen 6 × 2 for scores, which leaves room for two vectors and two broadcasts (4 × 3 would not, and a sum
+//! that is spilled waits for memory in every step), and 4 × 2 for values, whose rows must divide a panel, and for the scores of
+//! backward, whose keys lie side by side in the first cache.
 //!
 //! The loops over registers count, they do not iterate: an adaptor such as `zip` is a function of its own, and where a
 //! build does not inline it (incremental, or without link-time optimisation) the sums' addresses escape and every step
@@ -24,9 +25,10 @@ use super::rows::Rows;
 use crate::Element;
 use crate::simd::{Float, Real, Registers};
 
-/// So many steps of a tile of scores are written out. A loop of one step is as short as its products take; where it happens
-/// to lie badly in memory, fetching its instructions takes longer.
+/// So many steps of a tile of scores are written out where it has so few rows: a loop of one step is then as short as its
+/// products take, and where it happens to lie badly in memory fetching its instructions takes longer.
 const UNROLLED: usize = 4;
+const UNROLLED_ROWS: usize = 4;
 
 /// Panels of scores, `keys` apart; the keys of one lie one after another, a vector each.
 pub(super) struct Panels<'a, A> {
@@ -54,14 +56,24 @@ pub(super) struct Scores<'a, A, N> {
 impl<A: Real, N: Element> Scores<'_, A, N> {
     /// `panels` of them, in as few and as wide register tiles as there are.
     #[inline(always)]
-    pub(super) fn run<S: Float<A>, M: Multiply<A, S, Number = N>>(mut self, isa: S, panels: usize) {
+    pub(super) fn run<S: Float<A>, M: Multiply<A, S, Number = N>>(self, isa: S, panels: usize) {
+        self.run_by::<S, M, 6>(isa, panels);
+    }
+
+    /// The same, `FEW` keys to a register tile where there are sixteen registers: 6 or 4.
+    #[inline(always)]
+    pub(super) fn run_by<S: Float<A>, M: Multiply<A, S, Number = N>, const FEW: usize>(
+        mut self,
+        isa: S,
+        panels: usize,
+    ) {
         assert!(self.queries.len() >= panels * self.width * S::LANES * M::PER_LANE);
         let room = (self.last + 7) * S::LANES;
         assert!(panels == 0 || self.to.data.len() >= (panels - 1) * self.to.stride + room);
         let mut panel = 0;
         while panel < panels {
             panel += match (S::REGISTERS, panels - panel) {
-                (Registers::Sixteen, 2..) => self.group::<S, M, 4, 2>(isa, panel),
+                (Registers::Sixteen, 2..) => self.group::<S, M, FEW, 2>(isa, panel),
                 (Registers::ThirtyTwo, 2..) => self.group::<S, M, 8, 2>(isa, panel),
                 _ => self.group::<S, M, 8, 1>(isa, panel),
             };
@@ -106,7 +118,7 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         // hold a vector for each of the keys j … j + R − 1 in each panel; each key holds `width` lanes.
         unsafe {
             let queries = self.queries.as_ptr().add(panel * width * lanes * per);
-            let whole = width - width % UNROLLED;
+            let whole = if R == UNROLLED_ROWS { width - width % UNROLLED } else { 0 };
             let mut i = 0;
             while i < whole {
                 for step in 0..UNROLLED {
