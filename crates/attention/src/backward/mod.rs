@@ -6,6 +6,7 @@
 //! `N + M`, and with the bias's own gradient where that is asked for.
 
 mod bias;
+mod queries;
 mod run;
 #[cfg(test)]
 mod tests;

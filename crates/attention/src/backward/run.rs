@@ -1,6 +1,7 @@
 //! Cutting the keys into ranges, sharing them among threads, and adding up what they give in a fixed order.
 
 use super::bias::{BiasShare, BiasTotal};
+use super::queries::QueryTotal;
 use super::{GradientsMut, Upstream};
 use crate::forward::plan::{Item, Layout, matrix, span};
 use crate::share::{Sharing, share, take};
@@ -16,8 +17,6 @@ const BLOCK_ROWS: usize = 64;
 /// About so many ranges of keys are worked on in all, and at most so many to a group of heads: each has its own dq.
 const RANGES: usize = 16;
 const RANGES_PER_GROUP: usize = 8;
-/// Numbers of dq that are added up at a time.
-const PIECE: usize = 4096;
 /// Below so many products the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
 
@@ -33,12 +32,13 @@ struct Task<'o, T> {
 }
 
 /// What all tasks share.
-struct Job<'p, 'a, T> {
+struct Job<'p, 'a, T: Storage> {
     isa: Isa,
     problem: &'p Problem<'a, T>,
     upstream: &'p Upstream<'a, T>,
     /// `(B, H, N)`: products of gradient and output.
     delta: &'p [f64],
+    queries: &'p QueryTotal<'p, T>,
     bias: Option<&'p BiasTotal>,
 }
 
@@ -65,13 +65,13 @@ pub(super) fn run<T: Storage>(
         }
     }
     let total = into.bias.as_ref().and_then(|_| BiasTotal::new(problem, tasks.len()));
-    let job = Job { isa, problem, upstream, delta: &delta, bias: total.as_ref() };
+    let queries = QueryTotal::new(problem, rows, ranges.len(), into.q);
+    let job = Job { isa, problem, upstream, delta: &delta, queries: &queries, bias: total.as_ref() };
     let shared = (b * h * n).saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
     // In their order where sums are formed over tasks, so that few of them have to wait for their turn.
     let weight = |task: &Task<'_, T>| if job.bias.is_some() { 0 } else { job.weight(task) };
     let sharing = Sharing { team: problem.team, shared, weight, stopped: || problem.is_stopped() };
-    let shares = share(tasks, sharing, BackwardScratch::new, |task, scratch| job.run(task, scratch));
-    add_queries(problem, &shares, ranges.len(), rows * d, into.q);
+    share(tasks, sharing, BackwardScratch::new, |task, scratch| job.run(task, scratch));
     if let (Some(to), Some(total)) = (into.bias, total) {
         let sums = total.finish();
         for (to, x) in to.iter_mut().zip(sums) {
@@ -89,7 +89,7 @@ fn deltas<T: Storage>(problem: &Problem<'_, T>, upstream: &Upstream<'_, T>) -> V
             (matrix(&upstream.output, head / h, head % h), matrix(&upstream.grad, head / h, head % h));
         for (i, delta) in delta.iter_mut().enumerate() {
             *delta = if let (Some(o), Some(g)) = (output.row(&[i]), grad.row(&[i])) {
-                (0..e).map(|c| o[c].to_f64() * g[c].to_f64()).sum()
+                dot(o, g)
             } else {
                 let at = |view: &View<'_, T>, c| view.get(&[i, c]).map_or(0.0, Element::to_f64);
                 (0..e).map(|c| at(&output, c) * at(&grad, c)).sum()
@@ -97,6 +97,20 @@ fn deltas<T: Storage>(problem: &Problem<'_, T>, upstream: &Upstream<'_, T>) -> V
         }
     });
     delta
+}
+
+/// `Σ a·b` in f64, as eight sums, none of which waits for another.
+fn dot<T: Storage>(a: &[T], b: &[T]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a_whole, a_rest) = a.as_chunks::<8>();
+    let (b_whole, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a_whole.iter().zip(b_whole) {
+        for i in 0..8 {
+            sums[i] += a[i].to_f64() * b[i].to_f64();
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a.to_f64() * b.to_f64()).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 /// A sink has no value, so its gradient is `−Σ a_sink·δ`; rows that see nothing have none.
@@ -125,36 +139,6 @@ fn key_ranges(sizes: &Sizes) -> Vec<Range<usize>> {
     (0..sizes.m).step_by(each).map(|first| first..(first + each).min(sizes.m)).collect()
 }
 
-/// Adds up the shares of each group, in their order.
-fn add_queries<T: Storage>(
-    problem: &Problem<'_, T>,
-    shares: &[Vec<T::Real>],
-    ranges: usize,
-    len: usize,
-    to: &mut [T],
-) {
-    let scale = T::Real::from_f64(problem.scale);
-    if len == 0 || ranges == 0 {
-        to.fill(T::default());
-        return;
-    }
-    to.par_chunks_mut(len).zip(shares.par_chunks(ranges)).for_each(|(to, shares)| {
-        to.par_chunks_mut(PIECE).enumerate().for_each(|(piece, to)| {
-            let own = piece * PIECE..piece * PIECE + to.len();
-            let mut sum = shares[0][own.clone()].to_vec();
-            for share in &shares[1..] {
-                for (sum, &x) in sum.iter_mut().zip(&share[own.clone()]) {
-                    *sum += x;
-                }
-            }
-            for sum in &mut sum {
-                *sum = *sum * scale;
-            }
-            T::narrow(&sum, to);
-        });
-    });
-}
-
 impl<T: Storage> Job<'_, '_, T> {
     /// About how much work a task is.
     fn weight(&self, task: &Task<'_, T>) -> usize {
@@ -162,8 +146,8 @@ impl<T: Storage> Job<'_, '_, T> {
         (0..self.problem.sizes.n).map(|i| span(self.problem, task.batch, i).common(keys).len()).sum()
     }
 
-    /// The keys' own gradients are written; the share of dq, `(rows of the group, D)`, is given back.
-    fn run(&self, task: Task<'_, T>, scratch: &mut BackwardScratch<T::Real>) -> Vec<T::Real> {
+    /// The keys' own gradients are written, those of queries and bias are added.
+    fn run(&self, task: Task<'_, T>, scratch: &mut BackwardScratch<T::Real>) {
         let Sizes { h, g, n, d, e, .. } = self.problem.sizes;
         let rows = h / g * n;
         let item = Item { batch: task.batch, group: task.group, blocks: Vec::new() };
@@ -179,7 +163,7 @@ impl<T: Storage> Job<'_, '_, T> {
                 heads.map(|of| matrix(&self.upstream.grad, item.batch, item.group * (h / g) + of)).collect()
             })
             .collect();
-        let mut dq = vec![T::Real::ZERO; rows * d];
+        let mut dq = self.queries.share();
         let mut bias = self.bias.map(|total| total.share(self.problem, [task.batch, task.group], &task.keys));
         let (mut dk, mut dv) = (task.dk, task.dv);
         for start in task.keys.clone().step_by(TILE_KEYS) {
@@ -219,6 +203,6 @@ impl<T: Storage> Job<'_, '_, T> {
         if let (Some(total), Some(share)) = (self.bias, bias) {
             total.add(task.at, share);
         }
-        dq
+        self.queries.add(task.at, dq);
     }
 }

@@ -24,13 +24,14 @@
 use super::TILE_KEYS;
 use super::block::{SLOT_KEYS, reach};
 use super::buffer::Buffer;
-use super::pair::Pair;
+use super::pair::{Pair, RUN_SLOT, STEP_KEYS};
 use super::part::{Block, Span, Tile};
+use super::product::rows_at_once;
 use super::rows::Rows;
 use super::storage::Storage;
 use super::sweep::all_finite;
 use super::table::Table;
-use crate::simd::{Float, FloatKernel, Real};
+use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
 use crate::{Element, View};
 
 /// Memory the gradients are worked out in; one per thread.
@@ -39,7 +40,6 @@ pub struct BackwardScratch<A> {
     values: Buffer<A>,
     dk: Buffer<A>,
     dv: Buffer<A>,
-    dq: Buffer<A>,
     q: Buffer<A>,
     g: Buffer<A>,
     qt: Buffer<A>,
@@ -59,7 +59,6 @@ impl<A: Real> BackwardScratch<A> {
             values: Buffer::new(),
             dk: Buffer::new(),
             dv: Buffer::new(),
-            dq: Buffer::new(),
             q: Buffer::new(),
             g: Buffer::new(),
             qt: Buffer::new(),
@@ -116,7 +115,7 @@ pub struct Backward<'a, 'b, T: Storage> {
     pub keys: Table<'b, T>,
     /// `(M, E)`.
     pub values: Table<'b, T>,
-    /// `(rows of the group, D)`, without the scale; added to.
+    /// The group's rows, laid out as [`query_sums`] says, without the scale; added to.
     pub dq: &'a mut [T::Real],
     /// `(keys, D)`.
     pub dk: &'a mut [T],
@@ -146,6 +145,35 @@ pub(super) struct KeyTile<'a, A> {
     pub(super) finite: bool,
 }
 
+/// How far apart rows of `width` numbers are laid: an odd number of cache lines, so that the same columns of all rows do not
+/// fall into the same few sets of the cache.
+fn spread<A>(width: usize) -> usize {
+    let line = 64 / size_of::<A>();
+    (width.div_ceil(line) | 1) * line
+}
+
+/// How many rows and columns sums of dq have room for, where `rows` of width `depth` are added up: whole vectors, whatever the
+/// instruction set, and as many rows as are multiplied at once.
+pub fn query_sums(rows: usize, depth: usize) -> [usize; 2] {
+    [rows, depth].map(|count| count.next_multiple_of(MOST_LANES))
+}
+
+impl<A: Real> KeyTile<'_, A> {
+    /// The keys from `first` on, `count` of them.
+    #[inline(always)]
+    pub(super) fn part(&mut self, first: usize, count: usize) -> KeyTile<'_, A> {
+        let start = self.tile.start + first;
+        KeyTile {
+            tile: Span { start, end: start + count },
+            keys: self.keys.from(first),
+            values: self.values.from(first),
+            dk: &mut self.dk[first * self.padded[0]..],
+            dv: &mut self.dv[first * self.padded[1]..],
+            ..*self
+        }
+    }
+}
+
 impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
     type Output = ();
 
@@ -153,13 +181,13 @@ impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
     fn run<S: Float<T::Real>>(mut self, isa: S) {
         let (count, depth, width) = (self.tile.len(), self.keys.width(), self.values.width());
         let padded = [depth.next_multiple_of(S::LANES), width.next_multiple_of(S::LANES)];
-        // One vector more than needed between rows, so that they do not all fall into the same few sets of the cache.
-        let strides = padded.map(|padded| padded + S::LANES);
+        let strides = padded.map(spread::<T::Real>);
         let scratch = self.scratch;
-        let key_rows = scratch.keys.reserve(count * strides[0]);
+        let key_rows = scratch.keys.reserve(count.next_multiple_of(STEP_KEYS) * strides[0]);
         let value_rows = scratch.values.reserve(count * strides[1]);
         let range = [self.tile.start, self.tile.end];
         self.keys.widen_rows(isa, range, strides[0], key_rows);
+        key_rows[count * strides[0]..].fill(T::Real::ZERO);
         self.values.widen_rows(isa, range, strides[1], value_rows);
         let (dk, dv) = (scratch.dk.reserve(SLOT_KEYS * padded[0]), scratch.dv.reserve(SLOT_KEYS * padded[1]));
         dk.fill(T::Real::ZERO);
@@ -180,17 +208,26 @@ impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
         for rows in self.blocks {
             let panels = rows.block.spans.len().div_ceil(S::LANES);
             let lanes = panels * S::LANES;
-            let tiles = panels * SLOT_KEYS * S::LANES;
+            let tiles = panels * RUN_SLOT * S::LANES;
             let capped = if rows.block.softcap.is_some() { tiles } else { 0 };
             let lines = S::LANES * TILE_KEYS.max(strides[0]).max(strides[1]);
             let (lse, rest) = scratch.rows.reserve(2 * lanes + 8).split_at_mut(lanes);
             let (delta, ones) = rest.split_at_mut(lanes);
             ones.fill(T::Real::ONE);
+            let [_, dq_stride] = query_sums(0, depth);
+            let (block, at_once) = (&rows.block, rows_at_once::<T::Real, S>());
+            let starts = (0..block.spans.len()).step_by(at_once);
+            let few: Vec<Span> = starts.map(|row| reach(block, row, at_once).some).collect();
+            let nothing = Span { start: 0, end: 0 };
             Pair {
                 rows,
                 panels,
                 strides,
-                reach: (0..panels).map(|panel| reach(&rows.block, panel * S::LANES, S::LANES)).collect(),
+                run: rows.tile,
+                reach: (0..panels).map(|panel| reach(block, panel * S::LANES, S::LANES)).collect(),
+                seen: vec![nothing; panels],
+                seen_by_few: vec![nothing; few.len()],
+                few,
                 q: scratch.q.reserve(lanes * strides[0]),
                 g: scratch.g.reserve(lanes * strides[1]),
                 qt: scratch.qt.reserve(lanes * padded[0]),
@@ -199,12 +236,13 @@ impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
                 grads: scratch.grads.reserve(tiles),
                 caps: scratch.caps.reserve(capped),
                 lines: scratch.lines.reserve(lines),
-                dq: scratch.dq.reserve(lanes * padded[0]),
+                dq: &mut self.dq[rows.first * dq_stride..],
+                dq_stride,
                 lse,
                 delta,
                 ones,
             }
-            .run(isa, &mut keys, self.dq, &mut self.bias);
+            .run(isa, &mut keys, &mut self.bias);
         }
         let scale = T::Real::from_f64(self.scale);
         for key in 0..count {

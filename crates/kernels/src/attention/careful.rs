@@ -7,11 +7,12 @@ use super::storage::Storage;
 use crate::Element;
 
 impl<T: Storage> GradientRows<'_, T> {
-    /// Adds to `dq (rows, padded D)`, to the sums of the keys, and to those of the bias.
+    /// Adds to `dq (rows, stride)`, to the sums of the keys, and to those of the bias.
     pub(super) fn add_carefully(
         &self,
         keys: &mut KeyTile<'_, T::Real>,
         dq: &mut [T::Real],
+        stride: usize,
         bias: &mut Option<BiasSums<'_>>,
     ) {
         for row in 0..self.block.spans.len() {
@@ -20,7 +21,7 @@ impl<T: Storage> GradientRows<'_, T> {
             }
             for key in keys.tile.start..keys.tile.end {
                 if !self.block.hides(row, key) {
-                    self.add_pair(row, key, keys, dq, bias);
+                    self.add_pair(row, key, keys, &mut dq[row * stride..], bias);
                 }
             }
         }
@@ -71,7 +72,7 @@ impl<T: Storage> GradientRows<'_, T> {
             keys.dv[at * dv_width + c] += real(weight * kept * g(c));
         }
         for c in 0..keys.depth {
-            dq[row * dk_width + c] += real(dt * k[c].to_f64());
+            dq[c] += real(dt * k[c].to_f64());
             keys.dk[at * dk_width + c] += real(dt * q(c));
         }
     }

@@ -59,7 +59,7 @@ mod tests;
 mod top;
 mod wide;
 
-pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows};
+pub use backward::{Backward, BackwardScratch, BiasSums, GradientRows, query_sums};
 pub use block::Forward;
 pub use dropout::Dropping;
 pub use exp::{exp2, tanh};

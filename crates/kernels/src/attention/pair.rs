@@ -1,13 +1,16 @@
 //! One block of query rows against one tile of keys: the five products of the gradients, and the sweep between them.
+//!
+//! The tile is gone through in runs of [`RUN_KEYS`] keys, so that weights and their gradients leave the second cache to the
+//! keys, the values and their gradients, which stay there from block to block. Of each product what is read again and again
+//! is kept small enough for the first cache: g for dv, then q for dk, two vectors of columns of the keys for dq.
 
-use super::TILE_KEYS;
 use super::adjust::Adjust;
 use super::backward::{BiasSums, GradientRows, KeyTile};
-use super::block::{Reach, SLOT_KEYS, reach};
+use super::block::Reach;
 use super::dropout;
 use super::exp::{exp2, tanh};
 use super::multiply::Singles;
-use super::part::Span;
+use super::part::{Span, Tile};
 use super::product::{Panels, Scores, Steps, Values, rows_at_once};
 use super::rows::Rows;
 use super::storage::{Storage, widen_row};
@@ -15,6 +18,15 @@ use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, Real};
 use std::f64::consts::LOG2_E;
+use std::ops::Range;
+
+/// Keys to a run; divides a tile.
+const RUN_KEYS: usize = 128;
+/// dq is added up so many keys at a time: a number the compiler knows, so that it unrolls the loop over them. What the keys
+/// beyond those that are seen add are zeros.
+pub(super) const STEP_KEYS: usize = 8;
+/// Keys to a run in scratch memory: a register tile may write up to seven keys behind the last.
+pub(super) const RUN_SLOT: usize = RUN_KEYS + 8;
 
 /// One block of rows against one tile of keys.
 pub(super) struct Pair<'a, 'b, T: Storage> {
@@ -22,22 +34,30 @@ pub(super) struct Pair<'a, 'b, T: Storage> {
     pub(super) panels: usize,
     /// How far apart two rows of `q` and of `g` are.
     pub(super) strides: [usize; 2],
+    /// The run of keys that is worked on.
+    pub(super) run: Tile,
     pub(super) reach: Vec<Reach>,
+    /// For each few rows that are multiplied at once: the keys that some of them sees.
+    pub(super) few: Vec<Span>,
+    /// The part of these that lies in the run, counted from its first key: by panels, and by few rows.
+    pub(super) seen: Vec<Span>,
+    pub(super) seen_by_few: Vec<Span>,
     /// `(panels·LANES, D)` and `(panels·LANES, E)`; zeros behind the last row.
     pub(super) q: &'a mut [T::Real],
     pub(super) g: &'a mut [T::Real],
     /// `(panels, D, LANES)` and `(panels, E, LANES)`.
     pub(super) qt: &'a mut [T::Real],
     pub(super) gt: &'a mut [T::Real],
-    /// `(panels, SLOT_KEYS, LANES)`: scores, then weights; and gradients of the weights, then of the scores.
+    /// `(panels, RUN_SLOT, LANES)`: scores, then weights; and gradients of the weights, then of the scores.
     pub(super) weights: &'a mut [T::Real],
     pub(super) grads: &'a mut [T::Real],
     /// `1 − tanh²`; empty without a soft cap.
     pub(super) caps: &'a mut [T::Real],
     /// `(LANES, TILE_KEYS)`.
     pub(super) lines: &'a mut [T::Real],
-    /// `(panels·LANES, padded D)`.
+    /// `(rows, dq_stride)`, and room for as many rows as are multiplied at once; added to.
     pub(super) dq: &'a mut [T::Real],
+    pub(super) dq_stride: usize,
     /// Each `(panels·LANES,)`.
     pub(super) lse: &'a mut [T::Real],
     pub(super) delta: &'a mut [T::Real],
@@ -51,49 +71,81 @@ impl<T: Storage> Pair<'_, '_, T> {
         mut self,
         isa: S,
         keys: &mut KeyTile<'_, T::Real>,
-        dq: &mut [T::Real],
         bias: &mut Option<BiasSums<'_>>,
     ) {
-        let rows = self.rows.block.spans.len();
-        self.load(keys);
-        self.dq.fill(T::Real::ZERO);
-        let (block, depth) = (&self.rows.block, keys.depth);
+        let (block, tile) = (&self.rows.block, self.rows.tile);
+        self.load::<S>(keys);
         if self.hides(keys) && !(keys.finite && self.is_finite(isa, keys)) {
-            self.rows.add_carefully(keys, &mut self.dq[..], bias);
-        } else {
-            let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
-            pack::<T, S>(isa, self.q, self.strides[0], depth, factor, self.qt);
-            pack::<T, S>(isa, self.g, self.strides[1], keys.width, 1.0, self.gt);
-            self.products(isa, keys);
-            self.adjust(isa);
-            for panel in 0..self.panels {
+            self.rows.add_carefully(keys, self.dq, self.dq_stride, bias);
+            return;
+        }
+        let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
+        pack::<T, S>(isa, self.q, self.strides[0], keys.depth, factor, self.qt);
+        pack::<T, S>(isa, self.g, self.strides[1], keys.width, 1.0, self.gt);
+        for start in (tile.start..tile.end).step_by(RUN_KEYS) {
+            let end = if tile.end - start < RUN_KEYS { tile.end } else { start + RUN_KEYS };
+            self.run = Tile { start, end, dense: tile.dense };
+            self.look();
+            let mut part = keys.part(start - tile.start, end - start);
+            self.add_run(isa, &mut part, bias);
+        }
+    }
+
+    /// What is seen of the run.
+    #[inline(always)]
+    fn look(&mut self) {
+        for (panel, reach) in self.reach.iter().enumerate() {
+            self.seen[panel] = seen(reach.some, &self.run);
+        }
+        for (few, &span) in self.few.iter().enumerate() {
+            let Span { start, end } = seen(span, &self.run);
+            self.seen_by_few[few] =
+                Span { start: start - start % STEP_KEYS, end: end.next_multiple_of(STEP_KEYS) };
+        }
+    }
+
+    /// All gradients of one run of keys.
+    #[inline(always)]
+    fn add_run<S: Float<T::Real>>(
+        &mut self,
+        isa: S,
+        keys: &mut KeyTile<'_, T::Real>,
+        bias: &mut Option<BiasSums<'_>>,
+    ) {
+        for first in (0..self.panels).step_by(2) {
+            let panels = 2.min(self.panels - first);
+            self.products(isa, keys, first, panels);
+            // While they lie in the first cache.
+            for panel in first..first + panels {
+                self.adjust(isa, panel);
                 self.weigh(isa, panel, keys.tile.len());
             }
-            if let Some(bias) = bias {
-                self.add_bias(S::LANES, bias);
-            }
-            if block.softcap.is_some() {
-                self.uncap(isa);
-            }
-            self.add_keys(isa, keys);
-            self.add_queries(isa, keys);
         }
-        for row in 0..rows {
-            let to = &mut dq[(self.rows.first + row) * depth..][..depth];
-            let from = &self.dq[row * keys.padded[0]..][..depth];
-            for c in 0..depth {
-                to[c] += from[c];
-            }
+        if let Some(bias) = bias {
+            self.add_bias(S::LANES, bias);
         }
+        if self.rows.block.softcap.is_some() {
+            self.uncap(isa);
+        }
+        self.add_keys(isa, keys);
+        self.add_queries(isa, keys);
     }
 
     /// Queries, gradients of outputs, log-sum-exps and δ of the block's rows.
     #[inline(always)]
-    fn load(&mut self, keys: &KeyTile<'_, T::Real>) {
+    fn load<S: Float<T::Real>>(&mut self, keys: &KeyTile<'_, T::Real>) {
         let GradientRows { block, grads, lse, delta, .. } = self.rows;
         let [q_stride, g_stride] = self.strides;
-        self.q.fill(T::Real::ZERO);
-        self.g.fill(T::Real::ZERO);
+        for (numbers, stride, width) in
+            [(&mut *self.q, q_stride, keys.depth), (&mut *self.g, g_stride, keys.width)]
+        {
+            // What is behind the last column and the last row.
+            let rows = block.spans.len();
+            if width % S::LANES != 0 {
+                numbers[..rows * stride].fill(T::Real::ZERO);
+            }
+            numbers[rows * stride..].fill(T::Real::ZERO);
+        }
         for (p, part) in block.parts.iter().enumerate() {
             for i in 0..part.count {
                 let row = part.row + i;
@@ -131,62 +183,62 @@ impl<T: Storage> Pair<'_, '_, T> {
             && all_finite(isa, Rows::spaced(self.g, self.strides[1], keys.padded[1]), rows)
     }
 
-    /// Scores into `weights`, gradients of weights into `grads`.
+    /// Scores into `weights`, gradients of weights into `grads`, for one or two panels.
     #[inline(always)]
-    fn products<S: Float<T::Real>>(&mut self, isa: S, keys: &KeyTile<'_, T::Real>) {
-        let stride = SLOT_KEYS * S::LANES;
-        for first in (0..self.panels).step_by(2) {
-            let panels = 2.min(self.panels - first);
-            let group = &self.reach[first..first + panels];
-            let seen = group.iter().fold(Span { start: 0, end: 0 }, |hull, reach| hull.hull(reach.some));
-            let seen = seen.within(&self.rows.tile);
-            Scores {
-                queries: &self.qt[first * keys.depth * S::LANES..],
-                width: keys.depth,
-                keys: keys.keys,
-                first: seen.start,
-                last: seen.end,
-                to: Panels { data: &mut self.weights[first * stride..], stride },
-                factor: T::Real::ONE,
-            }
-            .run::<S, Singles>(isa, panels);
-            Scores {
-                queries: &self.gt[first * keys.width * S::LANES..],
-                width: keys.width,
-                keys: keys.values,
-                first: seen.start,
-                last: seen.end,
-                to: Panels { data: &mut self.grads[first * stride..], stride },
-                factor: T::Real::ONE,
-            }
-            .run::<S, Singles>(isa, panels);
+    fn products<S: Float<T::Real>>(
+        &mut self,
+        isa: S,
+        keys: &KeyTile<'_, T::Real>,
+        first: usize,
+        panels: usize,
+    ) {
+        let stride = RUN_SLOT * S::LANES;
+        let group = &self.seen[first..first + panels];
+        let seen = group.iter().fold(Span { start: 0, end: 0 }, |hull, &seen| hull.hull(seen));
+        Scores {
+            queries: &self.qt[first * keys.depth * S::LANES..],
+            width: keys.depth,
+            keys: keys.keys,
+            first: seen.start,
+            last: seen.end,
+            to: Panels { data: &mut self.weights[first * stride..], stride },
+            factor: T::Real::ONE,
         }
+        .run_by::<S, Singles, 4>(isa, panels);
+        Scores {
+            queries: &self.gt[first * keys.width * S::LANES..],
+            width: keys.width,
+            keys: keys.values,
+            first: seen.start,
+            last: seen.end,
+            to: Panels { data: &mut self.grads[first * stride..], stride },
+            factor: T::Real::ONE,
+        }
+        .run_by::<S, Singles, 4>(isa, panels);
     }
 
     /// Soft cap, bias and masks, with the soft cap's derivative kept.
     #[inline(always)]
-    fn adjust<S: Float<T::Real>>(&mut self, isa: S) {
-        for (panel, reach) in self.reach.iter().enumerate() {
-            let first = panel * SLOT_KEYS * S::LANES;
-            let seen = reach.some.within(&self.rows.tile);
-            if !self.caps.is_empty() {
-                for key in seen.start..seen.end {
-                    let at = first + key * S::LANES;
-                    let t = tanh(isa, isa.load(&self.weights[at..]));
-                    isa.store(isa.neg_mul_add(t, t, isa.splat(T::Real::ONE)), &mut self.caps[at..]);
-                }
+    fn adjust<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
+        let first = panel * RUN_SLOT * S::LANES;
+        let seen = self.seen[panel];
+        if !self.caps.is_empty() {
+            for key in seen.start..seen.end {
+                let at = first + key * S::LANES;
+                let t = tanh(isa, isa.load(&self.weights[at..]));
+                isa.store(isa.neg_mul_add(t, t, isa.splat(T::Real::ONE)), &mut self.caps[at..]);
             }
-            let adjust = Adjust {
-                block: &self.rows.block,
-                tile: self.rows.tile,
-                row: panel * S::LANES,
-                keys: seen,
-                common: reach.all.within(&self.rows.tile),
-                scores: &mut self.weights[first..][..TILE_KEYS * S::LANES],
-                lines: self.lines,
-            };
-            adjust.run(isa);
         }
+        let adjust = Adjust {
+            block: &self.rows.block,
+            tile: self.run,
+            row: panel * S::LANES,
+            keys: seen.start..seen.end,
+            common: self.reach[panel].all.within(&self.run),
+            scores: &mut self.weights[first..][..RUN_KEYS * S::LANES],
+            lines: self.lines,
+        };
+        adjust.run(isa);
     }
 
     /// `a = 2^(s − lse)` and `ds = a·(da − δ)` for one panel, zeros where it sees nothing.
@@ -195,9 +247,9 @@ impl<T: Storage> Pair<'_, '_, T> {
         let lanes = S::LANES;
         let lse = isa.load(&self.lse[panel * lanes..]);
         let delta = isa.load(&self.delta[panel * lanes..]);
-        let seen = self.reach[panel].some.within(&self.rows.tile);
-        let first = panel * SLOT_KEYS * lanes;
-        let end = first + count.next_multiple_of(8) * lanes;
+        let seen = self.seen[panel];
+        let first = panel * RUN_SLOT * lanes;
+        let end = first + count.next_multiple_of(STEP_KEYS) * lanes;
         let weights = &mut self.weights[first..end];
         let grads = &mut self.grads[first..end];
         for numbers in [&mut *weights, &mut *grads] {
@@ -209,18 +261,24 @@ impl<T: Storage> Pair<'_, '_, T> {
             for key in seen.start..seen.end {
                 let at = key * lanes;
                 let a = exp2(isa, isa.sub(isa.load(&weights[at..]), lse));
-                let r = isa.mul(kept.kept(isa, self.rows.tile.start + key), factor);
+                let r = isa.mul(kept.kept(isa, self.run.start + key), factor);
                 let da = isa.mul(isa.load(&grads[at..]), r);
                 isa.store(isa.mul(a, isa.sub(da, delta)), &mut grads[at..]);
                 isa.store(isa.mul(a, r), &mut weights[at..]);
             }
         } else {
-            for key in seen.start..seen.end {
-                let at = key * lanes;
-                let a = exp2(isa, isa.sub(isa.load(&weights[at..]), lse));
-                let da = isa.load(&grads[at..]);
-                isa.store(isa.mul(a, isa.sub(da, delta)), &mut grads[at..]);
-                isa.store(a, &mut weights[at..]);
+            let (weights, grads) = (
+                &mut weights[seen.start * lanes..seen.end * lanes],
+                &mut grads[seen.start * lanes..seen.end * lanes],
+            );
+            let fours = seen.len() / 4;
+            for four in 0..fours {
+                let range = four * 4 * lanes..(four + 1) * 4 * lanes;
+                differentiate::<T, S, 4>(isa, lse, delta, &mut weights[range.clone()], &mut grads[range]);
+            }
+            for key in fours * 4..seen.len() {
+                let range = key * lanes..(key + 1) * lanes;
+                differentiate::<T, S, 1>(isa, lse, delta, &mut weights[range.clone()], &mut grads[range]);
             }
         }
     }
@@ -230,9 +288,9 @@ impl<T: Storage> Pair<'_, '_, T> {
     fn add_bias(&self, lanes: usize, bias: &mut BiasSums<'_>) {
         let [_, _, key_step] = bias.steps;
         for row in 0..self.rows.block.spans.len() {
-            let seen = self.reach[row / lanes].some.within(&self.rows.tile);
-            let from = row / lanes * SLOT_KEYS * lanes + row % lanes;
-            let to = bias.place(self.rows, row, self.rows.tile.start);
+            let seen = self.seen[row / lanes];
+            let from = row / lanes * RUN_SLOT * lanes + row % lanes;
+            let to = bias.place(self.rows, row, self.run.start);
             for key in seen.start..seen.end {
                 bias.to[to + key * key_step] += self.grads[from + key * lanes].to_f64();
             }
@@ -241,9 +299,8 @@ impl<T: Storage> Pair<'_, '_, T> {
 
     #[inline(always)]
     fn uncap<S: Float<T::Real>>(&mut self, isa: S) {
-        for (panel, reach) in self.reach.iter().enumerate() {
-            let first = panel * SLOT_KEYS * S::LANES;
-            let seen = reach.some.within(&self.rows.tile);
+        for (panel, &seen) in self.seen.iter().enumerate() {
+            let first = panel * RUN_SLOT * S::LANES;
             for key in seen.start..seen.end {
                 let at = first + key * S::LANES;
                 let ds = isa.mul(isa.load(&self.grads[at..]), isa.load(&self.caps[at..]));
@@ -252,15 +309,33 @@ impl<T: Storage> Pair<'_, '_, T> {
         }
     }
 
-    /// `dv += aᵀ·g` and `dk += dsᵀ·q`, a few keys at a time over all panels that see one of them.
+    /// `dv += aᵀ·g`, then `dk += dsᵀ·q`: one after the other, so that what is read again for every few keys, g or q, fits
+    /// into the first cache.
     #[inline(always)]
     fn add_keys<S: Float<T::Real>>(&mut self, isa: S, keys: &mut KeyTile<'_, T::Real>) {
-        let (lanes, at_once) = (S::LANES, rows_at_once::<T::Real, S>());
-        let stride = SLOT_KEYS * lanes;
-        for key in (0..keys.tile.len()).step_by(at_once) {
+        let [dk_width, dv_width] = keys.padded;
+        let g = Rows::spaced(self.g, self.strides[1], dv_width);
+        self.add_along_rows(isa, keys.tile.len(), self.weights, g, keys.dv);
+        let q = Rows::spaced(self.q, self.strides[0], dk_width);
+        self.add_along_rows(isa, keys.tile.len(), self.grads, q, keys.dk);
+    }
+
+    /// `to (keys, width) += weightsᵀ·rows`, a few keys at a time over all panels that see one of them.
+    #[inline(always)]
+    fn add_along_rows<S: Float<T::Real>>(
+        &self,
+        isa: S,
+        keys: usize,
+        weights: &[T::Real],
+        rows: Rows<'_, T::Real>,
+        to: &mut [T::Real],
+    ) {
+        let (lanes, width, at_once) = (S::LANES, rows.width(), rows_at_once::<T::Real, S>());
+        let stride = RUN_SLOT * lanes;
+        for key in (0..keys).step_by(at_once) {
             let [mut first, mut last] = [self.panels, 0];
             for panel in 0..self.panels {
-                let seen = self.reach[panel].some.within(&self.rows.tile);
+                let seen = self.seen[panel];
                 if seen.start < key + at_once && seen.end > key {
                     first = if panel < first { panel } else { first };
                     last = panel + 1;
@@ -269,61 +344,77 @@ impl<T: Storage> Pair<'_, '_, T> {
             if first >= last {
                 continue;
             }
-            let range = [first * lanes, last * lanes];
-            let steps = Steps::along_rows(lanes, stride);
-            let from = first * stride + key * lanes;
-            let [dk_width, dv_width] = keys.padded;
-            let of = Product { steps, range, alpha: self.ones };
-            let g = Rows::spaced(self.g, self.strides[1], dv_width);
-            of.add(isa, &self.weights[from..], g, &mut keys.dv[key * dv_width..], dv_width);
-            let q = Rows::spaced(self.q, self.strides[0], dk_width);
-            of.add(isa, &self.grads[from..], q, &mut keys.dk[key * dk_width..], dk_width);
+            for column in (0..width).step_by(2 * lanes) {
+                let columns = if width - column < 2 * lanes { width - column } else { 2 * lanes };
+                Values {
+                    weights: &weights[first * stride + key * lanes..],
+                    steps: Steps::along_rows(lanes, stride),
+                    rows: rows.columns(column, columns),
+                    first: first * lanes,
+                    last: last * lanes,
+                    alpha: self.ones,
+                    out: &mut to[key * width..],
+                    width,
+                    column,
+                }
+                .run::<S, Singles>(isa, columns / lanes);
+            }
         }
     }
 
-    /// `dq += ds·K`, a few rows at a time over the keys that one of them sees.
+    /// `dq += ds·K`, a few rows at a time over the keys that one of them sees: two vectors of columns after another, so that
+    /// what is read again for every few rows fits into the first cache.
     #[inline(always)]
     fn add_queries<S: Float<T::Real>>(&mut self, isa: S, keys: &KeyTile<'_, T::Real>) {
         let (lanes, at_once) = (S::LANES, rows_at_once::<T::Real, S>());
-        let width = keys.padded[0];
-        for row in (0..self.rows.block.spans.len()).step_by(at_once) {
-            let seen = reach(&self.rows.block, row, at_once).some.within(&self.rows.tile);
-            let from = row / lanes * SLOT_KEYS * lanes + seen.start * lanes + row % lanes;
-            let steps = Steps::along_keys(lanes, 1, seen.len());
-            let of = Product { steps, range: [seen.start, seen.end], alpha: self.ones };
-            if !seen.is_empty() {
-                of.add(isa, &self.grads[from..], keys.keys, &mut self.dq[row * width..], width);
+        let (width, stride) = (keys.padded[0], self.dq_stride);
+        for column in (0..width).step_by(2 * lanes) {
+            let columns = if width - column < 2 * lanes { width - column } else { 2 * lanes };
+            for (few, &seen) in self.seen_by_few.iter().enumerate() {
+                let row = few * at_once;
+                if seen.is_empty() {
+                    continue;
+                }
+                Values {
+                    weights: &self.grads[(row / lanes * RUN_SLOT + seen.start) * lanes + row % lanes..],
+                    steps: Steps { row: 1, step: lanes, inner: STEP_KEYS, outer: STEP_KEYS * lanes },
+                    rows: keys.keys.columns(column, columns),
+                    first: seen.start,
+                    last: seen.end,
+                    alpha: self.ones,
+                    out: &mut self.dq[row * stride..],
+                    width: stride,
+                    column,
+                }
+                .run::<S, Singles>(isa, columns / lanes);
             }
         }
     }
 }
 
-/// A few rows of a product, all their columns.
-struct Product<'a, A> {
-    steps: Steps,
-    /// The value rows.
-    range: [usize; 2],
-    alpha: &'a [A],
+/// Which keys of `run`, counted from its first, are in `span`.
+#[inline(always)]
+fn seen(span: Span, run: &Tile) -> Span {
+    let Range { start, end } = span.within(run);
+    Span { start, end }
 }
 
-impl<A: Real> Product<'_, A> {
-    #[inline(always)]
-    fn add<S: Float<A>>(&self, isa: S, weights: &[A], rows: Rows<'_, A>, out: &mut [A], width: usize) {
-        for column in (0..width).step_by(2 * S::LANES) {
-            let columns = if width - column < 2 * S::LANES { width - column } else { 2 * S::LANES };
-            Values {
-                weights,
-                steps: self.steps,
-                rows: rows.columns(column, columns),
-                first: self.range[0],
-                last: self.range[1],
-                alpha: self.alpha,
-                out: &mut *out,
-                width,
-                column,
-            }
-            .run::<S, Singles>(isa, columns / S::LANES);
-        }
+/// `a = 2^(s − lse)` and `ds = a·(da − δ)` for a few keys.
+#[inline(always)]
+fn differentiate<T: Storage, S: Float<T::Real>, const KEYS: usize>(
+    isa: S,
+    lse: S::Vector,
+    delta: S::Vector,
+    weights: &mut [T::Real],
+    grads: &mut [T::Real],
+) {
+    let (weights, grads) = (&mut weights[..KEYS * S::LANES], &mut grads[..KEYS * S::LANES]);
+    for key in 0..KEYS {
+        let at = key * S::LANES;
+        let a = exp2(isa, isa.sub(isa.load(&weights[at..]), lse));
+        let da = isa.load(&grads[at..]);
+        isa.store(isa.mul(a, isa.sub(da, delta)), &mut grads[at..]);
+        isa.store(a, &mut weights[at..]);
     }
 }
 

@@ -13,7 +13,8 @@
 //!
 //! Keys and values are read as they lie. R·C sums stay in registers for the whole inner loop: 8 × 2 of thirty-two
 //! registers; of sixteen 6 × 2 for scores, which leaves room for two vectors and two broadcasts (4 × 3 would not, and a sum
-//! that is spilled waits for memory in every step), and 4 × 2 for values, whose rows must divide a panel.
+//! that is spilled waits for memory in every step), and 4 × 2 for values, whose rows must divide a panel, and for the scores of
+//! backward, whose keys lie side by side in the first cache.
 //!
 //! The loops over registers count, they do not iterate: an adaptor such as `zip` is a function of its own, and where a
 //! build does not inline it (incremental, or without link-time optimisation) the sums' addresses escape and every step
@@ -23,6 +24,11 @@ use super::multiply::Multiply;
 use super::rows::Rows;
 use crate::Element;
 use crate::simd::{Float, Real, Registers};
+
+/// So many steps of a tile of scores are written out where it has so few rows: a loop of one step is then as short as its
+/// products take, and where it happens to lie badly in memory fetching its instructions takes longer.
+const UNROLLED: usize = 4;
+const UNROLLED_ROWS: usize = 4;
 
 /// Panels of scores, `keys` apart; the keys of one lie one after another, a vector each.
 pub(super) struct Panels<'a, A> {
@@ -50,14 +56,24 @@ pub(super) struct Scores<'a, A, N> {
 impl<A: Real, N: Element> Scores<'_, A, N> {
     /// `panels` of them, in as few and as wide register tiles as there are.
     #[inline(always)]
-    pub(super) fn run<S: Float<A>, M: Multiply<A, S, Number = N>>(mut self, isa: S, panels: usize) {
+    pub(super) fn run<S: Float<A>, M: Multiply<A, S, Number = N>>(self, isa: S, panels: usize) {
+        self.run_by::<S, M, 6>(isa, panels);
+    }
+
+    /// The same, `FEW` keys to a register tile where there are sixteen registers: 6 or 4.
+    #[inline(always)]
+    pub(super) fn run_by<S: Float<A>, M: Multiply<A, S, Number = N>, const FEW: usize>(
+        mut self,
+        isa: S,
+        panels: usize,
+    ) {
         assert!(self.queries.len() >= panels * self.width * S::LANES * M::PER_LANE);
         let room = (self.last + 7) * S::LANES;
         assert!(panels == 0 || self.to.data.len() >= (panels - 1) * self.to.stride + room);
         let mut panel = 0;
         while panel < panels {
             panel += match (S::REGISTERS, panels - panel) {
-                (Registers::Sixteen, 2..) => self.group::<S, M, 6, 2>(isa, panel),
+                (Registers::Sixteen, 2..) => self.group::<S, M, FEW, 2>(isa, panel),
                 (Registers::ThirtyTwo, 2..) => self.group::<S, M, 8, 2>(isa, panel),
                 _ => self.group::<S, M, 8, 1>(isa, panel),
             };
@@ -102,17 +118,17 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         // hold a vector for each of the keys j … j + R − 1 in each panel; each key holds `width` lanes.
         unsafe {
             let queries = self.queries.as_ptr().add(panel * width * lanes * per);
-            for i in 0..width {
-                let mut q = [M::load_at(isa, queries.add(i * lanes * per)); C];
-                for c in 1..C {
-                    q[c] = M::load_at(isa, queries.add((c * width + i) * lanes * per));
+            let whole = if R == UNROLLED_ROWS { width - width % UNROLLED } else { 0 };
+            let mut i = 0;
+            while i < whole {
+                for step in 0..UNROLLED {
+                    sums = step_of::<A, S, M, R, C>(isa, queries, width, pointers, i + step, sums);
                 }
-                for r in 0..R {
-                    let k = M::splat_at(isa, pointers[r].add(i * per));
-                    for c in 0..C {
-                        sums[r][c] = M::add(isa, k, q[c], sums[r][c]);
-                    }
-                }
+                i += UNROLLED;
+            }
+            while i < width {
+                sums = step_of::<A, S, M, R, C>(isa, queries, width, pointers, i, sums);
+                i += 1;
             }
             let factor = isa.splat(self.factor);
             let to = self.to.data.as_mut_ptr().add(panel * self.to.stride + j * lanes);
@@ -124,6 +140,36 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
             }
         }
     }
+}
+
+/// One step of a tile of scores: `sums[r][c] += k[r][i]·q[c][i]`.
+///
+/// # Safety
+/// `queries` must hold `C` panels of `width` vectors, and each key, like them, more than `i` lanes.
+#[inline(always)]
+unsafe fn step_of<A: Real, S: Float<A>, M: Multiply<A, S>, const R: usize, const C: usize>(
+    isa: S,
+    queries: *const M::Number,
+    width: usize,
+    keys: [*const M::Number; R],
+    i: usize,
+    mut sums: [[S::Vector; C]; R],
+) -> [[S::Vector; C]; R] {
+    let (vector, per) = (S::LANES * M::PER_LANE, M::PER_LANE);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut q = [M::load_at(isa, queries.add(i * vector)); C];
+        for c in 1..C {
+            q[c] = M::load_at(isa, queries.add((c * width + i) * vector));
+        }
+        for r in 0..R {
+            let k = M::splat_at(isa, keys[r].add(i * per));
+            for c in 0..C {
+                sums[r][c] = M::add(isa, k, q[c], sums[r][c]);
+            }
+        }
+    }
+    sums
 }
 
 /// `o = o·alpha + a·V` for a run of keys and a few rows of one panel; and, with other steps through the weights, the

@@ -91,6 +91,12 @@ impl<'a, A: Element> Rows<'a, A> {
         Rows { start: self.start + first as isize, width, ..self }
     }
 
+    /// The rows from `first` on.
+    #[inline(always)]
+    pub(super) fn from(self, first: usize) -> Self {
+        Rows { start: self.start + first as isize * self.stride, ..self }
+    }
+
     /// The numbers of row `row`.
     #[inline(always)]
     pub(super) fn row(&self, row: usize) -> &'a [A] {
