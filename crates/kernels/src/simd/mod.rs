@@ -20,6 +20,10 @@
 //!   unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
 //!   which the surfaces call first. The library itself falls back to what the machine has.
 //!
+//! What a machine lacks, an emulator runs: NEON with `qemu-aarch64` as the runner of the target `aarch64-unknown-linux-gnu`, AVX-512
+//! in a system that an emulator of whole machines boots. The tests of this crate and of `attention` go through every instruction
+//! set they find.
+//!
 //! To add an element type, implement [`Lanes`] for it on each token and add it to [`Simd`]'s bounds.
 
 #![allow(unsafe_code)] // the intrinsics; the token is the reason each call is sound
