@@ -78,7 +78,7 @@ impl Tridiagonal {
 /// for a store that agrees with it in the last twelve bits of the address.
 fn apart(n: usize) -> usize {
     const PAGE: usize = 4096 / size_of::<f64>();
-    let lines = n.next_multiple_of(LINE);
+    let lines = n.max(1).next_multiple_of(LINE);
     let beyond = lines % PAGE;
     let close = !(PAGE / 4..=3 * PAGE / 4).contains(&beyond);
     if n > PAGE / 4 && close { lines.next_multiple_of(PAGE) + 3 * PAGE / 8 + LINE } else { lines }
