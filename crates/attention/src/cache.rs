@@ -253,13 +253,15 @@ mod tests {
 
     /// Appended in steps of different lengths.
     fn filled<T: Storage>(mut cache: Cache<T>, total: usize) -> Cache<T> {
-        let (k, v) = (numbers::<T>(1, 4 * total * 12, 1.0), numbers::<T>(2, 4 * total * 20, 1.0));
+        let CacheSizes { key_width, value_width, .. } = cache.sizes;
+        let (k, v) =
+            (numbers::<T>(1, 4 * total * key_width, 1.0), numbers::<T>(2, 4 * total * value_width, 1.0));
         let whole = |data, width| View::new(data, &[2, 2, total, width]).unwrap();
         let (mut row, mut step) = (0, 1);
         while row < total {
             let end = (row + step).min(total);
             let of = |data, width| whole(data, width).narrowed(2, row..end).unwrap();
-            cache.append(of(&k, 12), of(&v, 20)).unwrap();
+            cache.append(of(&k, key_width), of(&v, value_width)).unwrap();
             (row, step) = (end, step * 3 % 101);
         }
         assert_eq!(cache.len(), total);
@@ -267,10 +269,15 @@ mod tests {
     }
 
     fn agrees<T: Storage>(queries: usize, total: usize, rows_per_page: usize) {
-        let whole = filled(Cache::<T>::contiguous(SIZES).unwrap(), total);
-        let paged = filled(Cache::<T>::paged(SIZES, rows_per_page).unwrap(), total);
-        let q = numbers::<T>(3, 2 * 4 * queries * 12, 1.0);
-        let q = View::new(&q, &[2, 4, queries, 12]).unwrap();
+        agrees_at::<T>(SIZES, queries, total, rows_per_page);
+    }
+
+    fn agrees_at<T: Storage>(sizes: CacheSizes, queries: usize, total: usize, rows_per_page: usize) {
+        let CacheSizes { key_width, value_width, .. } = sizes;
+        let whole = filled(Cache::<T>::contiguous(sizes).unwrap(), total);
+        let paged = filled(Cache::<T>::paged(sizes, rows_per_page).unwrap(), total);
+        let q = numbers::<T>(3, 2 * 4 * queries * key_width, 1.0);
+        let q = View::new(&q, &[2, 4, queries, key_width]).unwrap();
         let causal = Some(Causal::Aligned(Alignment::BottomRight));
         let window = Some(Window { left: Some(total / 2), right: None, alignment: None });
         for options in [Options::default(), Options { causal, window, ..Options::default() }] {
@@ -283,7 +290,7 @@ mod tests {
             let views = (whole.keys().unwrap(), whole.values().unwrap());
             let (k, v) = (views.0.to_vec(), views.1.to_vec());
             let view = |data, width| View::new(data, &[2, 2, total, width]).unwrap();
-            let plain = Problem::new(q, view(&k, 12), view(&v, 20), options).unwrap();
+            let plain = Problem::new(q, view(&k, key_width), view(&v, value_width), options).unwrap();
             assert!(same_bits(&one.values, &forward(&plain, &request).values));
             assert_eq!(reference::attend(&plain), reference::attend(&paged.problem(q, options).unwrap()));
         }
@@ -300,6 +307,13 @@ mod tests {
             agrees::<f16>(queries, total, 128);
         }
         agrees::<f32>(1, 5000, 64);
+        // Rows of several vectors of each instruction set, a pair of them left over and a part of one.
+        let wide = CacheSizes { key_width: 72, value_width: 152, ..SIZES };
+        for rows_per_page in [1, 50, 64] {
+            agrees_at::<bf16>(wide, 1, 200, rows_per_page);
+            agrees_at::<f16>(wide, 2, 200, rows_per_page);
+            agrees_at::<f32>(wide, 1, 200, rows_per_page);
+        }
     }
 
     #[test]

@@ -17,22 +17,20 @@ pub trait Team: fmt::Debug + Sync {
 }
 
 /// How tasks are run.
-pub(crate) struct Sharing<'t, W, S> {
+pub(crate) struct Sharing<'t, S> {
     /// Who runs them; the global pool where there is nobody else.
     pub(crate) team: Option<&'t dyn Team>,
     /// By all threads, or by this one alone.
     pub(crate) shared: bool,
-    /// About how much work a task is; the heaviest are begun first.
-    pub(crate) weight: W,
     /// Once this is true no further task is begun.
     pub(crate) stopped: S,
 }
 
-/// Runs all tasks and gives their results in the order of the tasks, without those of tasks that were not begun. `scratch`
-/// is made once per thread.
+/// Runs all tasks, begun in their order, and gives their results in that order, without those of tasks that were not begun.
+/// `scratch` is made once per thread.
 pub(crate) fn share<T: Send, S, R: Send>(
     tasks: Vec<T>,
-    Sharing { team, shared, weight, stopped }: Sharing<'_, impl Fn(&T) -> usize, impl Fn() -> bool + Sync>,
+    Sharing { team, shared, stopped }: Sharing<'_, impl Fn() -> bool + Sync>,
     scratch: impl Fn() -> S + Sync,
     run: impl Fn(T, &mut S) -> R + Sync,
 ) -> Vec<R> {
@@ -42,21 +40,17 @@ pub(crate) fn share<T: Send, S, R: Send>(
         let mut scratch = scratch();
         return tasks.into_iter().take_while(|_| !stopped()).map(|task| run(task, &mut scratch)).collect();
     }
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    let weights: Vec<usize> = tasks.iter().map(weight).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(weights[i]));
-    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-    let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
+    let both: Vec<_> = tasks.into_iter().map(|task| (Mutex::new(Some(task)), Mutex::new(None))).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut scratch = scratch();
-        while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((task, result)) = both.get(next.fetch_add(1, Ordering::Relaxed)) {
             if stopped() {
                 return;
             }
-            // Each index is taken once, so the locks are never waited for.
-            let task = tasks[i].lock().ok().and_then(|mut task| task.take());
-            if let (Some(task), Ok(mut result)) = (task, results[i].lock()) {
+            // Each is taken once, so the locks are never waited for.
+            let task = task.lock().ok().and_then(|mut task| task.take());
+            if let (Some(task), Ok(mut result)) = (task, result.lock()) {
                 *result = Some(run(task, &mut scratch));
             }
         }
@@ -65,7 +59,7 @@ pub(crate) fn share<T: Send, S, R: Send>(
         Some(team) => team.run(&work),
         None => rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work()))),
     }
-    results.into_iter().filter_map(|result| result.into_inner().ok().flatten()).collect()
+    both.into_iter().filter_map(|(_, result)| result.into_inner().ok().flatten()).collect()
 }
 
 /// The first `count` of `rest`, which loses them.

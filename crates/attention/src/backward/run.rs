@@ -3,7 +3,7 @@
 use super::bias::{BiasShare, BiasTotal};
 use super::queries::QueryTotal;
 use super::{GradientsMut, Upstream};
-use crate::forward::plan::{Item, Layout, matrix, span};
+use crate::forward::plan::{Item, Layout, matrix};
 use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
 use rayon::prelude::*;
@@ -68,9 +68,8 @@ pub(super) fn run<T: Storage>(
     let queries = QueryTotal::new(problem, rows, ranges.len(), into.q);
     let job = Job { isa, problem, upstream, delta: &delta, queries: &queries, bias: total.as_ref() };
     let shared = (b * h * n).saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
-    // In their order where sums are formed over tasks, so that few of them have to wait for their turn.
-    let weight = |task: &Task<'_, T>| if job.bias.is_some() { 0 } else { job.weight(task) };
-    let sharing = Sharing { team: problem.team, shared, weight, stopped: || problem.is_stopped() };
+    // In their order few sums wait for their turn, and where a mask is causal each head's heaviest task comes first.
+    let sharing = Sharing { team: problem.team, shared, stopped: || problem.is_stopped() };
     share(tasks, sharing, BackwardScratch::new, |task, scratch| job.run(task, scratch));
     if let (Some(to), Some(total)) = (into.bias, total) {
         let sums = total.finish();
@@ -140,12 +139,6 @@ fn key_ranges(sizes: &Sizes) -> Vec<Range<usize>> {
 }
 
 impl<T: Storage> Job<'_, '_, T> {
-    /// About how much work a task is.
-    fn weight(&self, task: &Task<'_, T>) -> usize {
-        let keys = Span { start: task.keys.start, end: task.keys.end };
-        (0..self.problem.sizes.n).map(|i| span(self.problem, task.batch, i).common(keys).len()).sum()
-    }
-
     /// The keys' own gradients are written, those of queries and bias are added.
     fn run(&self, task: Task<'_, T>, scratch: &mut BackwardScratch<T::Real>) {
         let Sizes { h, g, n, d, e, .. } = self.problem.sizes;

@@ -49,7 +49,7 @@ pub(super) fn run<T: Storage>(
     let (team, stopped) = (problem.team, || problem.is_stopped());
     if runs == 1 && e > 0 {
         let parts = out.chunks_exact_mut(rows * e).zip(lse.chunks_exact_mut(rows)).enumerate();
-        let sharing = Sharing { team, shared, weight: |_: &_| keys, stopped };
+        let sharing = Sharing { team, shared, stopped };
         share(parts.collect(), sharing, Scratch::lent, |(of, (out, lse)), scratch| {
             let item = item(of);
             let layout = Layout::of_rows(problem, &item, 0..rows);
@@ -59,7 +59,7 @@ pub(super) fn run<T: Storage>(
         return;
     }
     let all: Vec<usize> = (0..b * g * runs).collect();
-    let sharing = Sharing { team, shared, weight: |_: &usize| keys, stopped };
+    let sharing = Sharing { team, shared, stopped };
     let mut results = share(all, sharing, Scratch::lent, |at, scratch| one(at, scratch)).into_iter();
     for of in 0..b * g {
         let first = results.next();

@@ -7,13 +7,13 @@ use crate::share::take;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What keys receive, `(B, H, M)`, added up in the order of the items while they end, so that few sums are alive at a time.
+/// What keys receive, `(B, H, M)`, added up in the order in which items are begun, while they end, so that few sums are alive at a time.
 pub(super) struct Receiving(Mutex<Received>);
 
 struct Received {
     /// `(B, H, M)`.
     sum: Vec<f64>,
-    /// The item whose sums are added next.
+    /// The number of the item whose sums are added next.
     next: usize,
     /// Of each item that has ended too early, where its heads begin in `sum`, and its sums.
     early: Vec<Option<(usize, Vec<f64>)>>,

@@ -2,7 +2,7 @@
 //!
 //! Items own disjoint pieces of the output, because the rows of a group lie one after another in `(B, H, N, E)`. They are
 //! taken from a common counter, those with the most keys first. Sums over rows are formed per item and added up in the
-//! order of the items, so that the result does not depend on who computed what.
+//! order in which items are begun, a matter of the shape alone, so that the result does not depend on who computed what.
 
 use super::decode;
 use super::merge::{OwnCells, Partial, Receiving, Summed, merge, own_cells};
@@ -14,6 +14,7 @@ use spanwise_kernels::attention::{
     self, FewKeys, MapSums, Rowwise, Scratch, Span, Storage, TopWeights, Wanted,
 };
 use spanwise_kernels::simd::{Isa, Real};
+use std::cmp::Reverse;
 
 /// Below so many products of scores and values the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
@@ -23,7 +24,7 @@ const ROW_COST: usize = 8;
 /// One item with its own pieces of what is computed.
 struct Task<'o, T> {
     item: Item,
-    /// Which one of all.
+    /// The how many-eth to be begun.
     number: usize,
     out: &'o mut [T],
     lse: &'o mut [f64],
@@ -87,7 +88,7 @@ pub(super) fn run<T: Storage>(
         let (mut out, mut lse) = (&mut *out, &mut lse[..]);
         let (mut entropy, mut row_sum_error) = (&mut entropy[..], &mut row_sum_error[..]);
         let mut peaks = &mut peaks[..];
-        for (number, (item, cells)) in items.into_iter().zip(cells).enumerate() {
+        for (item, cells) in items.into_iter().zip(cells) {
             let rows = item.rows().len();
             tasks.push(Task {
                 out: take(&mut out, rows * e),
@@ -97,16 +98,18 @@ pub(super) fn run<T: Storage>(
                 peaks: take(&mut peaks, rows * k),
                 cells,
                 item,
-                number,
+                number: 0,
             });
         }
     }
-    let sharing = Sharing {
-        team: problem.team,
-        shared,
-        weight: |task: &Task<'_, T>| job.weight(&task.item),
-        stopped: || problem.is_stopped(),
-    };
+    // The heaviest first, so that threads end together; sums are added in this order, so that few of them wait for their turn.
+    if shared {
+        tasks.sort_by_cached_key(|task| Reverse(job.weight(&task.item)));
+    }
+    for (number, task) in tasks.iter_mut().enumerate() {
+        task.number = number;
+    }
+    let sharing = Sharing { team: problem.team, shared, stopped: || problem.is_stopped() };
     let partials = share(tasks, sharing, Scratch::lent, |task, scratch| job.run(task, scratch));
 
     let summed = merge(&problem.sizes, map, summed, partials);

@@ -52,13 +52,13 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) -> Run<T::Real> {
-        let lie = self.block.keys.lies_by(PIECE) && self.block.values.lies_by(PIECE);
-        if T::IN_HALVES && lie { self.attend::<S, true>(isa) } else { self.attend::<S, false>(isa) }
+        if T::IN_HALVES { self.attend::<S, true>(isa) } else { self.attend::<S, false>(isa) }
     }
 }
 
 impl<T: Storage> Rowwise<'_, '_, T> {
-    /// With `HALVES` all rows lie without gaps, and columns are in the order of [`Storage::load_two_at`] until the end.
+    /// With `HALVES` columns are in the order of [`Storage::load_two_at`] until the end, however keys and values lie: the same sums
+    /// are formed of a view, of pages and of one array.
     #[inline(always)]
     fn attend<S: Float<T::Real>, const HALVES: bool>(self, isa: S) -> Run<T::Real> {
         let Rowwise { block, keys, scratch } = self;
@@ -179,7 +179,7 @@ fn score<T: Storage, S: Float<T::Real>, const HALVES: bool>(
             dots::<T, S, HALVES>(isa, query, lying, &mut scores[..count]);
         }
     } else {
-        keys.widen_rows(isa, range, keys.width(), packed);
+        pack::<T, S, HALVES>(isa, keys, piece, packed);
         for (query, scores) in rows {
             let keys = Rows::gapless(packed, keys.width());
             dots::<T::Real, S, false>(isa, query, keys, &mut scores[..count]);
@@ -204,10 +204,27 @@ fn add_piece<T: Storage, S: Float<T::Real>, const HALVES: bool>(
             add_values::<T, S, HALVES>(isa, &weights[..count], lying, sums, out);
         }
     } else {
-        values.widen_rows(isa, range, width, packed);
+        pack::<T, S, HALVES>(isa, values, piece, packed);
         for (out, weights) in rows {
             let values = Rows::gapless(packed, width);
             add_values::<T::Real, S, false>(isa, &weights[..count], values, sums, out);
+        }
+    }
+}
+
+/// Rows that do not lie without gaps, widened into `packed`, in the order in which lying ones are loaded.
+#[inline(always)]
+fn pack<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+    isa: S,
+    table: &Table<'_, T>,
+    piece: Span,
+    packed: &mut [T::Real],
+) {
+    let width = table.width();
+    table.widen_rows(isa, [piece.start, piece.end], width, packed);
+    if HALVES {
+        for row in 0..piece.len() {
+            part_halves::<T::Real, S>(&mut packed[row * width..][..width]);
         }
     }
 }

@@ -115,14 +115,6 @@ impl<'a, T: Storage> Table<'a, T> {
         }
     }
 
-    /// Whether any rows between two multiples of `count` lie at equal distances without gaps.
-    pub(super) fn lies_by(&self, count: usize) -> bool {
-        match self {
-            Table::Whole(_) => self.memory([0, 1]).is_some(),
-            Table::Paged(paged) => paged.rows_per_page % count == 0,
-        }
-    }
-
     /// The memory in which the rows `first..last` lie, where the first of them begins, and how far apart they are; `None`
     /// where they do not lie at equal distances, or have gaps.
     #[inline(always)]

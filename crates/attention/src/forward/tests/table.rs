@@ -117,6 +117,9 @@ fn statistics_agree<T: Storage>(case: &Case) {
         let peaks = found.largest.unwrap();
         let weights: Vec<f64> = peaks.iter().map(|peak| peak.weight).collect();
         close("largest weight", &weights, &of_rows(&|row| row.iter().fold(0.0, |m, &a| a.max(m))), tolerance);
+        // Found in another way where it is the only one.
+        let alone = forward_on(isa, &problem, &Request { top_k: 0, ..ALL }).statistics.largest.unwrap();
+        assert_eq!(alone, peaks, "{isa} {} {case:?}", T::DTYPE);
         let top = found.top.unwrap();
         assert_eq!(top.peaks.len(), b * h * n * top.k);
         for (r, row) in steps.weights.chunks(m.max(1)).enumerate() {

@@ -41,7 +41,8 @@ fn any_number_gives_the_same<T: Storage>(case: &Case) {
         row_sum_error: true,
         map: Some(MapSize { rows: 9, cols: 11 }),
     };
-    for request in [Request { lse: true, ..Request::default() }, everything] {
+    let alone = Request { top_k: 0, ..everything };
+    for request in [Request { lse: true, ..Request::default() }, everything, alone] {
         let one = with_threads(1, &data, &request);
         for threads in [2, 3, 8] {
             let many = with_threads(threads, &data, &request);
