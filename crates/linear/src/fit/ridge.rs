@@ -56,7 +56,8 @@ pub struct RidgeFit {
     pub coefficients: Vec<f64>,
     /// `Σ ωᵢ·(yᵢ − ŷᵢ)²`.
     pub residual_sum_of_squares: f64,
-    /// `1 − residual / total` sum of squares, about the mean where there is an intercept; NaN where the total is 0.
+    /// `1 − residual / total` sum of squares, about the mean where there is an intercept; NaN where the total is 0 or
+    /// no more than rounding.
     pub r_squared: f64,
     /// Trace of the hat matrix, the intercept counting 1. `None` where it would cost more than the fit itself: one
     /// penalty and many columns, or a singular problem.

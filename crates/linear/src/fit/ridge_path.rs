@@ -118,7 +118,7 @@ impl RidgePath {
             .iter()
             .map(|&alpha| rotated.solve(alpha, &c).filter(|s| s.condition < ROTATE_BELOW))
             .collect();
-        // One product turns all solutions back; a penalty that is too small for it keeps a column of zeros.
+        // The reflections turn all solutions back together; a penalty that is too small for it keeps a column of zeros.
         let zeros = || vec![0.0; c.len()];
         let solution = |s: &Option<Shifted>| s.as_ref().map_or_else(zeros, |s| s.solution.clone());
         let mut all: Vec<Vec<f64>> = shifted.iter().map(solution).collect();
