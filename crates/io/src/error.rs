@@ -1,11 +1,14 @@
 //! What can be wrong with a file, and where.
 
+mod wording;
+
+use crate::commas::{COMMA_HINT, has_comma};
 use crate::place::one_line;
-use crate::suggest::{counted, has_decimal_comma};
 use crate::{Format, Place};
 use spanwise_kernels::ShapeError;
 use std::error::Error;
 use std::path::Path;
+use wording::{content_found, counted, extension_found, listed, system_message};
 
 /// Why a file could not be read or written. Each message is one line; [`IoError::hint`] may add a second.
 #[derive(Debug, thiserror::Error)]
@@ -376,9 +379,7 @@ impl IoError {
                 let first = known.first()?;
                 Some(format!("name one of them, as in {}:{first}", at.path.display()))
             }
-            IoError::NotANumber { found, .. } if has_decimal_comma(found) => {
-                Some("numbers are read with decimal points: write 3.14, not 3,14".to_owned())
-            }
+            IoError::NotANumber { found, .. } if has_comma(found) => Some(COMMA_HINT.to_owned()),
             IoError::WrongFormat { found: Some(found), .. } => {
                 Some(format!("rename the file to end in .{}", found.extension()))
             }
@@ -449,34 +450,6 @@ impl IoError {
     pub(crate) fn decode(at: Place, format: Format, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         IoError::Decode { at, format, source: source.into() }
     }
-}
-
-/// The system's words without their number: `No such file or directory`, not `… (os error 2)`.
-fn system_message(source: &std::io::Error) -> String {
-    let text = source.to_string();
-    one_line(text.split(" (os error").next().unwrap_or(&text))
-}
-
-fn extension_found(extension: Option<&String>) -> String {
-    extension.map_or_else(|| " (no extension)".to_owned(), |e| format!(" .{}", one_line(e)))
-}
-
-fn content_found(found: Option<Format>) -> String {
-    found.map_or_else(
-        || "its content is something else".to_owned(),
-        |format| format!("its content is {}", format.described()),
-    )
-}
-
-/// `a, b, c and 4 more`.
-fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| one_line(n)).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
 #[cfg(test)]

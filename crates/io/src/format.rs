@@ -99,7 +99,8 @@ impl Format {
         Format::ALL.map(|format| format!(".{}", format.extension())).join(", ")
     }
 
-    pub(crate) const fn is_text(self) -> bool {
+    /// Whether it is text, with something between its fields.
+    pub const fn is_text(self) -> bool {
         matches!(self, Format::Csv | Format::Tsv)
     }
 

@@ -25,6 +25,7 @@
 //! [`TableReader`] holds one batch at a time.
 
 mod bytes;
+mod commas;
 mod csv;
 mod error;
 mod format;
@@ -45,6 +46,7 @@ mod table;
 mod tensor;
 mod write;
 
+pub use commas::{COMMA_HINT, has_comma, has_comma as has_decimal_comma};
 pub use error::{IoError, Malformed, QuoteProblem};
 pub use format::Format;
 pub use inline::parse_matrix;
@@ -54,7 +56,6 @@ pub use read::{read_table, read_tensor, read_tensor_as, read_tensors};
 pub use reader::{Field, Progress, ProgressUnit, TableReader};
 pub use records::is_decoding;
 pub use sparse::{Sparse, read_sparse};
-pub use suggest::has_decimal_comma;
 pub use table::{Categories, Column, Table, Values};
 pub use tensor::{Kind, Scalar, Tensor, TensorView};
 pub use write::{all_or_none, write_bytes, write_table, write_tensor, write_tensors};

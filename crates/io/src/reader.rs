@@ -52,6 +52,7 @@ pub enum ProgressUnit {
 /// # Ok::<(), spanwise_io::IoError>(())
 /// ```
 pub struct TableReader {
+    format: Format,
     batches: Batches,
 }
 
@@ -83,7 +84,12 @@ impl TableReader {
                 Batches::Whole(Whole { table, batch_rows: options.batch_rows.max(1), done: 0 })
             }
         };
-        Ok(TableReader { batches })
+        Ok(TableReader { format: opened.format, batches })
+    }
+
+    /// What the file was found to be.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// The columns of every batch.

@@ -33,20 +33,6 @@ fn distance(a: &[char], b: &str) -> usize {
     above[b.len()]
 }
 
-/// `1 field`, `2 fields`.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// Whether the text is a number whose decimals a comma separates, as in `3,14`.
-pub fn has_decimal_comma(text: &str) -> bool {
-    let text = text.trim();
-    text.matches(',').count() == 1 && {
-        let point = text.replace(',', ".");
-        point.parse::<f64>().is_ok_and(f64::is_finite)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ pub struct Table {
     rows: usize,
     source: Place,
     first_row: u64,
-    /// Of each column the file's column that it is, from 0; empty where all columns were read.
+    /// Of each column the file's column that it is, from 0; empty where they are the file's first ones, one after another.
     positions: Vec<usize>,
 }
 
@@ -147,11 +147,15 @@ impl Table {
     }
 
     /// The same, its columns being those of the file at `positions`, from 0.
-    pub(crate) fn chosen(self, positions: Vec<usize>) -> Self {
+    pub(crate) fn chosen(self, mut positions: Vec<usize>) -> Self {
+        // One way to say it: equal tables must not differ in how they were read.
+        if positions.iter().enumerate().all(|(index, &position)| index == position) {
+            positions.clear();
+        }
         Table { positions, ..self }
     }
 
-    /// Of each column the file's column that it is, from 0; empty where all columns were read.
+    /// Of each column the file's column that it is, from 0; empty where they are the file's first ones, one after another.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.positions
     }
@@ -198,8 +202,13 @@ impl Table {
 
     /// Where the value at `row` and `column`, both from 0, lies in the file.
     pub fn place(&self, row: usize, column: usize) -> Place {
+        self.column_place(column).row(self.first_row + row as u64)
+    }
+
+    /// Where the column `column`, from 0, lies in the file.
+    pub fn column_place(&self, column: usize) -> Place {
         let position = self.positions.get(column).copied().unwrap_or(column);
-        let place = self.source.clone().row(self.first_row + row as u64).column(position + 1);
+        let place = self.source.clone().column(position + 1);
         match self.columns.get(column) {
             Some(column) => place.named(&column.name),
             None => place,
@@ -306,6 +315,16 @@ mod tests {
         let doubled = Table::new(vec![numbers("a", &[1.0]), numbers("a", &[1.0])]).unwrap_err();
         assert_eq!(doubled.to_string(), "table, column 2: the name \"a\" occurs twice");
         assert!(matches!(Table::new(Vec::new()), Err(IoError::NoColumns { .. })));
+    }
+
+    #[test]
+    fn columns_at_their_own_places_are_those_of_a_whole_table() {
+        let whole = Table::new(vec![numbers("a", &[1.0]), numbers("b", &[2.0])]).unwrap();
+        assert_eq!(whole.clone().chosen(vec![0, 1]), whole);
+        let others = whole.clone().chosen(vec![0, 2]);
+        assert_ne!(others, whole);
+        assert_eq!(others.place(0, 1).to_string(), "table:1:3 (column \"b\")");
+        assert_eq!(others.column_place(1).to_string(), "table, column 3 (column \"b\")");
     }
 
     #[test]
