@@ -84,8 +84,11 @@ impl Table {
             no_header: args.no_header,
             delimiter: args.delimiter,
         };
-        let mut source =
-            Source::open(&Asked { missing_hint: NO_RULE, ..Asked::plain(&args.file, &pick, quiet) })?;
+        let mut source = Source::open(&Asked {
+            missing_hint: NO_RULE,
+            text_hint: "`--onto` names the columns that are taken",
+            ..Asked::plain(&args.file, &pick, quiet)
+        })?;
         let names = source.design().names().to_vec();
         let encodings = source.design().encodings();
         for name in &args.vector_column {

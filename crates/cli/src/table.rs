@@ -25,6 +25,9 @@ const MISSING: &str = "`--missing drop` leaves such rows out, `--missing mean` f
 pub(crate) const NO_RULE: &str =
     "leave such rows out of the file, or the column out of those that are asked for";
 
+/// What else can be done about a column of text where numbers were meant.
+const TEXT: &str = "`--categories` takes the column as words";
+
 /// Which table, and what its columns are for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
@@ -42,6 +45,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) interactions: bool,
     /// What to do about a value that is missing.
     pub(crate) missing_hint: &'static str,
+    /// What else than mending it can be done about a column of text where numbers were meant.
+    pub(crate) text_hint: &'static str,
     pub(crate) quiet: bool,
 }
 
@@ -58,6 +63,7 @@ impl<'a> Asked<'a> {
             degree: 0,
             interactions: false,
             missing_hint: MISSING,
+            text_hint: TEXT,
             quiet,
         }
     }
@@ -163,8 +169,8 @@ pub(crate) fn is_text(asked: &Asked<'_>, name: &str) -> anyhow::Result<bool> {
 /// The table and its first rows.
 fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     let pick = asked.pick;
-    separator::check_used(asked)?;
     if is_inline(asked.file) {
+        separator::refuse_inline(asked)?;
         let table = Table::from_tensor(&parse_matrix(asked.file)?)?;
         return Ok((Batches::Whole(None), table));
     }
@@ -181,6 +187,7 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     };
     separator::check(asked)?;
     let mut reader = TableReader::open(asked.file, &options)?;
+    separator::check_used(asked, reader.format())?;
     let first = reader.next().transpose()?;
     let first = first.ok_or_else(|| Usage::new(format!("{}: there are no rows", asked.file)))?;
     Ok((Batches::Reader(Box::new(reader)), first))

@@ -46,7 +46,7 @@ mod table;
 mod tensor;
 mod write;
 
-pub use commas::{COMMA_HINT, has_comma, has_comma as has_decimal_comma};
+pub use commas::{COMMA_HINT, has_comma};
 pub use error::{IoError, Malformed, QuoteProblem};
 pub use format::Format;
 pub use inline::parse_matrix;

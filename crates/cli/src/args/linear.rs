@@ -69,7 +69,7 @@ pub(crate) struct Pick {
     )]
     pub(crate) exclude: Vec<String>,
 
-    /// Columns of numbers that are categories
+    /// Columns that are categories, though some or all of their values are numbers
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Columns")]
     pub(crate) categories: Vec<String>,
 

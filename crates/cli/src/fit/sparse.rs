@@ -47,6 +47,7 @@ fn check(args: &Fit) -> Result<(), Usage> {
         ("--exclude", !pick.exclude.is_empty()),
         ("--categories", !pick.categories.is_empty()),
         ("--reference", !pick.reference.is_empty()),
+        ("--delimiter", pick.delimiter.is_some()),
         ("--weights", args.weights.is_some()),
         ("--degree", args.degree.is_some() || args.interactions),
         ("--stream", args.stream),

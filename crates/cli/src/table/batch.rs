@@ -1,12 +1,13 @@
 //! One batch: a table's rows as features, target and weights.
 
 use super::Asked;
+use super::words::first_word;
 use crate::failure::Usage;
 use anyhow::anyhow;
 use spanwise::Matrix;
 use spanwise::linear::design::{self, Design, DesignError, Missing};
 use spanwise::linear::told::Label;
-use spanwise_io::{Column, Table, Values, has_decimal_comma};
+use spanwise_io::{COMMA_HINT, Column, Table, Values, has_comma};
 
 /// Which columns are not features, and what they are.
 #[derive(Clone, Debug)]
@@ -200,18 +201,15 @@ impl<'a> Outcome<'a> {
         let column = table.column(name)?;
         let index = table.columns().iter().position(|column| column.name == name).unwrap_or(0);
         if let (Values::Categories(categories), false) = (&column.values, classes) {
-            let text =
-                (0..table.rows()).find_map(|row| categories.get(row).filter(|t| t.parse::<f64>().is_err()));
-            let row = (0..table.rows()).find(|&row| categories.get(row) == text).unwrap_or(0);
-            let message = format!(
-                "{}: found {:?}; `{option}` names a column of numbers",
-                table.place(row, index),
-                text.unwrap_or_default()
-            );
+            let word = first_word(categories);
+            let found = match &word {
+                Some(word) => format!("{}: found {:?}", word.place(table, index), word.text),
+                // Numbers that the file keeps as text, or that were asked for as categories.
+                None => format!("{}: found categories", table.column_place(index)),
+            };
+            let message = format!("{found}; `{option}` names a column of numbers");
             return Err(match option {
-                _ if text.is_some_and(has_decimal_comma) => {
-                    Usage::with_hint(message, "numbers are read with decimal points: write 3.14, not 3,14")
-                }
+                _ if word.is_some_and(|word| has_comma(word.text)) => Usage::with_hint(message, COMMA_HINT),
                 "--target" => Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes"),
                 _ => Usage::new(message),
             }

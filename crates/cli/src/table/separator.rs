@@ -2,7 +2,7 @@
 
 use super::Asked;
 use crate::failure::Usage;
-use crate::source::is_inline;
+use spanwise_io::Format;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -10,28 +10,24 @@ use std::path::Path;
 /// How much of a first line is looked at.
 const LOOKED_AT: u64 = 1 << 16;
 
-/// Refuses a separator for what has none of its own: a matrix in the argument, or a file that is no text.
-pub(super) fn check_used(asked: &Asked<'_>) -> Result<(), Usage> {
-    /// Endings of files that are not text.
-    const BINARY: [&str; 8] = ["npy", "npz", "parquet", "pq", "arrow", "feather", "ipc", "safetensors"];
-    if asked.pick.delimiter.is_none() {
+/// Refuses a separator for a matrix in the argument, which has its own.
+pub(super) fn refuse_inline(asked: &Asked<'_>) -> Result<(), Usage> {
+    match asked.pick.delimiter {
+        None => Ok(()),
+        Some(_) => Err(Usage::with_hint(
+            format!("`--delimiter`: {}: is a matrix in the argument; expected a text file", asked.file),
+            "there `,` stands between numbers and `;` between rows",
+        )),
+    }
+}
+
+/// Refuses a separator for a file that was found to be no text.
+pub(super) fn check_used(asked: &Asked<'_>, format: Format) -> Result<(), Usage> {
+    if asked.pick.delimiter.is_none() || format.is_text() {
         return Ok(());
     }
     let file = asked.file;
-    if is_inline(file) {
-        return Err(Usage::with_hint(
-            format!("`--delimiter`: {file}: is a matrix in the argument; expected a text file"),
-            "there `,` stands between numbers and `;` between rows",
-        ));
-    }
-    // An array in a file: `x.npz:a`.
-    let ending = Path::new(file).extension().map(|end| end.to_string_lossy().to_lowercase());
-    match ending.as_deref().and_then(|end| end.split(':').next()) {
-        Some(end) if BINARY.contains(&end) => {
-            Err(Usage::new(format!("`--delimiter`: {file}: is no text file; only those have a delimiter")))
-        }
-        _ => Ok(()),
-    }
+    Err(Usage::new(format!("`--delimiter`: {file}: is no text file but {format}; only text has a delimiter")))
 }
 
 /// Refuses a text file whose first line has no separator of its kind but another one, and says which option reads it.

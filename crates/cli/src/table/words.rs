@@ -1,12 +1,16 @@
 //! Columns that are text because of a word or of commas, although numbers were meant.
+//!
+//! A word may stand anywhere in a file, and of a long one only the first rows are there when its columns are decided. The
+//! levels, though, are those of the whole file: they say whether there is a word, and which; the rows say where, if it is
+//! among them.
 
 use super::{Asked, Role};
 use crate::failure::Usage;
 use spanwise::linear::told::counted;
-use spanwise_io::{Categories, Place, Table, Values, has_decimal_comma};
+use spanwise_io::{COMMA_HINT, Categories, Place, Table, Values, has_comma};
 use std::io::Write;
 
-/// Refuses columns of numbers with decimal commas, and says which columns became categories although most of their values are
+/// Refuses columns of numbers with commas in them, and says which columns became categories although most of their values are
 /// numbers.
 pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
     // What is wrong with a target or with weights is said where they are taken.
@@ -17,60 +21,62 @@ pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
         if meant(&column.name) || asked.pick.exclude.contains(&column.name) {
             continue;
         }
-        let Some(seen) = Seen::of(categories, first.rows()) else { continue };
-        let place = first.place(seen.row, index);
-        if seen.commas == seen.values - seen.numbers && seen.commas > 0 {
-            let message =
-                format!("{place}: found {:?}; a decimal comma is not read as part of a number", seen.word);
-            let hint =
-                format!("write 3.14, not 3,14; `--categories {}` takes the column as words", column.name);
-            return Err(Usage::with_hint(message, hint));
+        let Some(word) = first_word(categories) else { continue };
+        let place = word.place(first, index);
+        let mut words = categories.levels().iter().filter(|level| !is_number(level));
+        if words.all(|word| has_comma(word)) {
+            let message = format!("{place}: found {:?}; a comma inside a number is not read", word.text);
+            return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {}", asked.text_hint)));
         }
-        if 2 * seen.numbers > seen.values && !asked.quiet {
-            say(&place, &seen, &column.name);
+        if let (Some(numbers), false) = (mostly_numbers(categories), asked.quiet) {
+            let note = format!(
+                "caution: {place}: found {:?}; {numbers} are numbers, and all were read as categories\n\
+                 hint: mend what is no number; {}\n",
+                word.text, asked.text_hint
+            );
+            // If stderr is gone there is nobody to tell.
+            std::io::stderr().write_all(note.as_bytes()).ok();
         }
     }
     Ok(())
 }
 
-/// What the first rows of a column of text hold.
-struct Seen<'a> {
-    /// Those that are not missing.
-    values: usize,
-    numbers: usize,
-    /// Numbers with a decimal comma.
-    commas: usize,
-    /// The first that is no number, and its row.
-    word: &'a str,
-    row: usize,
+/// The first text of a file's column that is no number.
+pub(super) struct Word<'a> {
+    pub(super) text: &'a str,
+    /// Its first row, if that is among those that were read.
+    row: Option<usize>,
 }
 
-impl<'a> Seen<'a> {
-    /// `None` where every value is a number.
-    fn of(categories: &'a Categories, rows: usize) -> Option<Self> {
-        let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
-        let mut seen: Option<Seen<'a>> = None;
-        let (mut values, mut numbers, mut commas) = (0, 0, 0);
-        for row in 0..rows {
-            let Some(word) = categories.get(row) else { continue };
-            values += 1;
-            numbers += usize::from(is_number(word));
-            commas += usize::from(has_decimal_comma(word));
-            if seen.is_none() && !is_number(word) {
-                seen = Some(Seen { values: 0, numbers: 0, commas: 0, word, row });
-            }
-        }
-        seen.map(|seen| Seen { values, numbers, commas, ..seen })
+impl Word<'_> {
+    /// Where it stands in the column `index` of `table`, as far as that is known.
+    pub(super) fn place(&self, table: &Table, index: usize) -> Place {
+        self.row.map_or_else(|| table.column_place(index), |row| table.place(row, index))
     }
 }
 
-fn say(place: &Place, seen: &Seen<'_>, name: &str) {
-    let Seen { values, numbers, word, .. } = seen;
-    let note = format!(
-        "caution: {place}: found {word:?}; {numbers} of {} are numbers, and all were read as categories\n\
-         hint: mend or empty what is no number, or confirm with `--categories {name}`\n",
-        counted(*values, "value", "values")
-    );
-    // If stderr is gone there is nobody to tell.
-    std::io::stderr().write_all(note.as_bytes()).ok();
+/// `None` where every value of the file is a number.
+pub(super) fn first_word(categories: &Categories) -> Option<Word<'_>> {
+    let level = categories.levels().iter().position(|level| !is_number(level))?;
+    let row = categories.codes().iter().position(|&code| code as usize == level);
+    Some(Word { text: &categories.levels()[level], row })
+}
+
+fn is_number(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok()
+}
+
+/// How many of how many values are numbers, where most are: of the file's different ones, or of those in the first rows.
+fn mostly_numbers(categories: &Categories) -> Option<String> {
+    let numeric: Vec<bool> = categories.levels().iter().map(|level| is_number(level)).collect();
+    let different = numeric.iter().filter(|&&is| is).count();
+    if 2 * different > numeric.len() {
+        let values = counted(numeric.len(), "different value", "different values");
+        return Some(format!("{different} of {values}"));
+    }
+    let rows: Vec<bool> =
+        categories.codes().iter().filter_map(|&code| numeric.get(code as usize).copied()).collect();
+    let numbers = rows.iter().filter(|&&is| is).count();
+    (2 * numbers > rows.len())
+        .then(|| format!("{numbers} of the first {}", counted(rows.len(), "value", "values")))
 }

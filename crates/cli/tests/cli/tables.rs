@@ -2,6 +2,7 @@
 
 use crate::harness::{spanwise, spanwise_reading, text};
 use spanwise_io::{Column, Table, Tensor, Values, write_table, write_tensors};
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -148,4 +149,65 @@ fn the_table_of_coefficients_fits_the_page_and_a_narrow_terminal() {
         spanwise(&["fit", &longley, "--target", "TOTEMP", "--columns", "GNP,YEAR,UNEMP", "--degree", "3"]);
     let page = squares.ended_with(0);
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+}
+
+#[test]
+fn a_word_behind_the_first_batch_is_noticed() {
+    const LONG: usize = 70_000;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("long.csv");
+    let run = |last: &str, more: &[&str]| {
+        let mut rows = "a,b,y\n".to_owned();
+        for i in 0..LONG {
+            writeln!(rows, "{},{},{}", i % 11, i % 7, i % 13).unwrap();
+        }
+        fs::write(&file, rows + &format!("1,{last},1\n")).unwrap();
+        spanwise(&[&["fit", text(&file)], more].concat())
+    };
+    let cautioned = run("n/k", &["--target", "y", "--columns", "b"]);
+    let said = "long.csv, column 2 (column \"b\"): found \"n/k\"; 7 of 8 different values are numbers";
+    assert!(cautioned.code == 0 && cautioned.stderr.contains(said), "{}", cautioned.stderr);
+    let refused = run("\"2,5\"", &["--target", "y"]);
+    let said = "long.csv, column 2 (column \"b\"): found \"2,5\"; a comma inside a number is not read";
+    assert!(refused.code == 2 && refused.stderr.contains(said), "{}", refused.stderr);
+    let target = run("n/k", &["--target", "b"]);
+    let said = "long.csv, column 2 (column \"b\"): found \"n/k\"; `--target` names a column of numbers";
+    assert!(target.code == 2 && target.stderr.contains(said), "{}", target.stderr);
+}
+
+#[test]
+fn few_different_numbers_among_words_are_counted_by_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.csv");
+    fs::write(&file, "b,y\n0,1\n1,2\n0,4\n0,3\nlow,2\nhigh,2\n1,7\n").unwrap();
+    let run = spanwise(&["fit", text(&file), "--target", "y"]);
+    let said = "t.csv:6:1 (column \"b\"): found \"low\"; 5 of the first 7 values are numbers";
+    assert!(run.code == 0 && run.stderr.contains(said), "{}", run.stderr);
+}
+
+#[test]
+fn a_delimiter_is_refused_for_every_file_that_is_no_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let tensor = Tensor::new((0..8).map(|i| f64::from(i * i)).collect(), &[4, 2]).unwrap();
+    write_tensors(path("m.safetensors"), &[("layers.0.weight", &tensor), ("other", &tensor)]).unwrap();
+    write_tensors(path("m.npz"), &[("a", &tensor), ("b", &tensor)]).unwrap();
+    write_table(path("t.parquet"), &Table::new(columns()).unwrap()).unwrap();
+    write_table(path("t.csv"), &Table::new(columns()).unwrap()).unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../io/tests/data/stream.arrow");
+    fs::copy(data, path("t.arrows")).unwrap();
+    for name in ["m.safetensors:layers.0.weight", "m.npz:a", "t.parquet", "t.arrows"] {
+        let run = spanwise(&["measure", text(&path(name)), "--delimiter", ";"]);
+        let said = run.stderr.contains("`--delimiter`: ") && run.stderr.contains("is no text file");
+        assert!(run.code == 2 && said, "{name}: {}", run.stderr);
+    }
+    let piped = fs::read(path("t.parquet")).unwrap();
+    let run = spanwise_reading(&piped, &["measure", "-", "--delimiter", ";"]);
+    assert!(run.code == 2 && run.stderr.contains("is no text file"), "{}", run.stderr);
+    // It is for the text that was fitted; rows to predict may come as they like.
+    let semicolons = fs::read_to_string(path("t.csv")).unwrap().replace(',', ";");
+    fs::write(path("semi.csv"), semicolons).unwrap();
+    let (semi, rows, out) = (path("semi.csv"), path("t.parquet"), path("p.csv"));
+    let words = ["fit", text(&semi), "--target", "y", "--delimiter", ";", "--quiet"];
+    spanwise(&[&words[..], &["--predict", text(&rows), "--out", text(&out)]].concat()).ended_with(0);
 }

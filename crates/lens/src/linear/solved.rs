@@ -186,13 +186,13 @@ fn finished(shape: (usize, usize), solutions: &[Solution], single: bool) -> Solv
         method: first.map_or("", |solution| name(solution.method)),
         rank: first.map_or(0, |solution| solution.rank),
         condition: first.map_or(f64::NAN, |solution| solution.condition),
-        condition_of: first.map_or("", |solution| condition_of(solution.method)),
+        condition_of: first.map_or("", |solution| condition_of(solution, shape)),
         jitter: first.map_or(0.0, |solution| solution.jitter),
         answers: solutions.iter().map(answer).collect(),
         x: Array::new(matrix.as_slice().to_vec(), dims).expect("as many answers as right-hand sides"),
         findings: Vec::new(),
     };
-    solved.findings = findings(&solved);
+    solved.findings = findings(&solved, solutions);
     solved
 }
 
@@ -209,26 +209,42 @@ fn name(method: Method) -> &'static str {
 }
 
 /// Each method estimates the condition number that comes with its factor.
-fn condition_of(method: Method) -> &'static str {
-    match method {
-        Method::Lu | Method::Cholesky | Method::Qr => "of A with its rows and columns scaled, 1-norm",
-        Method::ConjugateGradients => "of A with its diagonal scaled, 2-norm",
+fn condition_of(solution: &Solution, (n, p): (usize, usize)) -> &'static str {
+    match solution.method {
+        Method::Lu | Method::Cholesky => "of A with its rows and columns scaled, 1-norm",
+        Method::Qr => "of R, the triangle of A with its columns scaled, 1-norm",
+        Method::ConjugateGradients => "of A with its diagonal scaled, as far as the iteration saw it, 2-norm",
+        Method::Lsmr => "of A as given, as far as the iteration saw it, 2-norm",
+        // Where nothing is kept the figure is infinite, as that of the matrix of zeros is.
+        _ if solution.rank > 0 && solution.rank < n.min(p) => "of the part of A that was kept, 2-norm",
         _ => "of A as given, 2-norm",
     }
 }
 
-/// A residual that no iteration or rounding leaves where an exact answer exists.
-const UNSOLVED: f64 = 1e-8;
+/// A residual, over ‖b‖, that is worth saying.
+const WORTH: f64 = 1e-8;
+/// A residual, over ‖A‖‖x‖ + ‖b‖, that neither rounding nor an iteration's tolerance leaves where A x = b is reached.
+const UNSOLVED: f64 = 1e-10;
 
-fn findings(solved: &Solved) -> Vec<Finding> {
+fn findings(solved: &Solved, solutions: &[Solution]) -> Vec<Finding> {
     let mut all = Vec::new();
     let (n, p) = solved.shape;
-    let unsolved = solved.answers.iter().any(|answer| answer.relative_residual > UNSOLVED);
+    let iterated = |solution: &Solution| matches!(solution.method, Method::ConjugateGradients | Method::Lsmr);
+    // Iterations do not determine the rank, so a square A may be singular there.
+    let unsolved = |solution: &&Solution| {
+        solution.relative_residual > WORTH
+            && solution.system_error > UNSOLVED
+            && (n > p || solution.rank < p || iterated(solution))
+    };
+    let (far, near): (Vec<&Solution>, Vec<&Solution>) = solutions.iter().partition(unsolved);
     if solved.rank < p {
+        let none = match far.len() {
+            0 => String::new(),
+            _ => format!("none solves the system{}, ", sides(far.len(), solutions.len())),
+        };
         let sentence = format!(
-            "A has rank {} of {p}: {} x do equally well, and this is the shortest of them",
+            "A has rank {} of {p}: {none}many x do equally well, and this is the shortest of them",
             solved.rank,
-            if unsolved { "none solves the system, many" } else { "many" }
         );
         all.push(Finding::new(Severity::Serious, sentence));
     } else if n > p {
@@ -244,18 +260,128 @@ fn findings(solved: &Solved) -> Vec<Finding> {
         );
         all.push(Finding::new(Severity::Caution, sentence));
     }
-    let worst = solved.answers.iter().map(|answer| answer.backward_error).fold(0.0, f64::max);
-    let (severity, verdict) = if unsolved && (n > p || solved.rank < p) {
-        let far = solved.answers.iter().map(|answer| answer.relative_residual).fold(0.0, f64::max);
-        let sentence = format!("no x solves the system: the nearest A x leaves {} of b", percent(far));
-        let certificate = format!("backward error {}, of the least-squares problem", short(worst));
-        all.push(Finding::new(Severity::Caution, sentence).certified(certificate));
-        return crate::finding::sorted(all);
-    } else if worst <= ROUNDINGS * f64::EPSILON {
-        (Severity::Note, "x solves a system that differs from the given one by rounding alone")
-    } else {
-        (Severity::Caution, "x solves a system that differs from the given one by more than rounding")
-    };
-    all.push(Finding::new(severity, verdict).certified(format!("backward error {}", short(worst))));
+    if !far.is_empty() {
+        all.push(not_solved(&far, solutions.len(), far.iter().any(|solution| iterated(solution))));
+    }
+    if !near.is_empty() || far.is_empty() {
+        all.push(nearly_solved(&near, solutions.len()));
+    }
     crate::finding::sorted(all)
+}
+
+/// Which right-hand sides a sentence is about, where there are several.
+fn sides(some: usize, all: usize) -> String {
+    match (some, all) {
+        (_, 1) => String::new(),
+        _ if some == all => format!(" for any of {all} b"),
+        _ => format!(" for {some} of {all} b"),
+    }
+}
+
+fn worst_backward_error(solutions: &[&Solution]) -> f64 {
+    solutions.iter().map(|solution| solution.backward_error).fold(0.0, f64::max)
+}
+
+/// Right-hand sides that A x does not reach. An iteration that stops proves less than a factorisation.
+fn not_solved(far: &[&Solution], all: usize, iterated: bool) -> Finding {
+    let left = far.iter().map(|solution| solution.relative_residual).fold(0.0, f64::max);
+    let (which, up_to) = (sides(far.len(), all), if far.len() > 1 { "up to " } else { "" });
+    let sentence = if iterated {
+        format!("no x was found that solves the system{which}: A x leaves {up_to}{} of b", percent(left))
+    } else {
+        format!("no x solves the system{which}: the nearest A x leaves {up_to}{} of b", percent(left))
+    };
+    let certificate =
+        format!("backward error {}, of the least-squares problem", short(worst_backward_error(far)));
+    Finding::new(Severity::Caution, sentence).certified(certificate)
+}
+
+/// Right-hand sides that A x reaches.
+fn nearly_solved(near: &[&Solution], all: usize) -> Finding {
+    let worst = worst_backward_error(near);
+    let which = if near.len() == all { String::new() } else { sides(near.len(), all) };
+    let (severity, by) = if worst <= ROUNDINGS * f64::EPSILON {
+        (Severity::Note, "rounding alone")
+    } else {
+        (Severity::Caution, "more than rounding")
+    };
+    let sentence = format!("x solves a system that differs from the given one by {by}{which}");
+    Finding::new(severity, sentence).certified(format!("backward error {}", short(worst)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solved(a: &Matrix, b: &Matrix, how: SolveWay) -> Solved {
+        solve(System::Dense(a.view()), b.view(), how).unwrap()
+    }
+
+    fn said(solved: &Solved) -> String {
+        solved.findings.iter().map(|finding| finding.sentence.clone() + "\n").collect()
+    }
+
+    fn matrix<const N: usize>(rows: &[[f64; N]]) -> Matrix {
+        Matrix::new(rows.concat(), rows.len(), N).unwrap()
+    }
+
+    #[test]
+    fn the_condition_number_is_named_by_what_the_method_gives() {
+        let (a, b) = (matrix(&[[4.0, 1.0], [1.0, 3.0]]), matrix(&[[1.0], [2.0]]));
+        for (how, of) in [
+            (SolveWay::Lu, "of A with its rows and columns scaled, 1-norm"),
+            (SolveWay::Cholesky, "of A with its rows and columns scaled, 1-norm"),
+            (SolveWay::Qr, "of R, the triangle of A with its columns scaled, 1-norm"),
+            (SolveWay::Svd, "of A as given, 2-norm"),
+            (
+                SolveWay::ConjugateGradients,
+                "of A with its diagonal scaled, as far as the iteration saw it, 2-norm",
+            ),
+            (SolveWay::Lsmr, "of A as given, as far as the iteration saw it, 2-norm"),
+        ] {
+            assert_eq!(solved(&a, &b, how).condition_of, of, "{how:?}");
+        }
+        let singular = solved(&matrix(&[[1.0, 2.0], [2.0, 4.0]]), &b, SolveWay::Auto);
+        assert_eq!(
+            (singular.condition, singular.condition_of),
+            (1.0, "of the part of A that was kept, 2-norm")
+        );
+    }
+
+    #[test]
+    fn a_tall_system_with_a_large_answer_is_not_said_to_have_none() {
+        // b, the values of −(t − 1)⁵ as sums of powers, is far shorter than ‖A‖‖x‖: an iteration leaves a larger share of it.
+        let a = Matrix::from_fn(40, 6, |i, j| (1.0 + i as f64 / 40.0).powi(j as i32));
+        let x = [1.0, -5.0, 10.0, -10.0, 5.0, -1.0];
+        let b = Matrix::from_fn(40, 1, |i, _| a.row(i).iter().zip(x).map(|(a, x)| a * x).sum());
+        for how in [SolveWay::Lsmr, SolveWay::Qr, SolveWay::Svd] {
+            let text = said(&solved(&a, &b, how));
+            assert!(!text.contains("no x"), "{how:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_iteration_that_stops_far_off_says_what_was_found_also_where_a_is_square() {
+        let (a, b) = (matrix(&[[1.0, 2.0], [2.0, 4.0]]), matrix(&[[1.0], [3.0]]));
+        let text = said(&solved(&a, &b, SolveWay::Lsmr));
+        assert!(text.contains("no x was found that solves the system: A x leaves"), "{text}");
+        assert!(!text.contains("differs from the given one"), "{text}");
+    }
+
+    #[test]
+    fn right_hand_sides_without_an_answer_are_counted() {
+        let a = matrix(&[[1.0], [1.0]]);
+        let text = said(&solved(&a, &matrix(&[[1.0, 1.0, 2.0], [1.0, 2.0, 2.0]]), SolveWay::Auto));
+        assert!(
+            text.contains("no x solves the system for 1 of 3 b: the nearest A x leaves 31.6 % of b"),
+            "{text}"
+        );
+        assert!(text.contains("by rounding alone for 2 of 3 b"), "{text}");
+        let text = said(&solved(&a, &matrix(&[[1.0, 1.0], [3.0, 2.0]]), SolveWay::Auto));
+        assert!(
+            text.contains("no x solves the system for any of 2 b: the nearest A x leaves up to"),
+            "{text}"
+        );
+        assert!(!text.contains("rounding alone"), "{text}");
+    }
 }

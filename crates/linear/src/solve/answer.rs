@@ -36,8 +36,12 @@ pub struct Solution {
     pub relative_residual: f64,
     /// The smallest relative change of A and b for which `x` is exact (an estimate): near 1e-16 is as good as it gets.
     pub backward_error: f64,
-    /// An estimate of the condition number: of the equilibrated matrix in the 1-norm for LU, Cholesky and QR, of A in the
-    /// 2-norm for SVD and the iterations.
+    /// `‖b − A x‖ / (‖A‖‖x‖ + ‖b‖)`, the backward error as a system: rounding, or the tolerance of the iteration, where
+    /// A x = b was reached; more where `x` is only the nearest.
+    pub system_error: f64,
+    /// An estimate of the condition number. In the 1-norm: of A with rows and columns scaled for LU and Cholesky, of the
+    /// triangle of A with columns of length 1 for QR. In the 2-norm: of the part of A that `rank` keeps for SVD, of what
+    /// the iteration saw of the preconditioned A for conjugate gradients, and of A for LSMR.
     pub condition: f64,
     /// Steps of refinement, or of the iteration.
     pub iterations: usize,
@@ -119,6 +123,7 @@ pub(super) fn measured(sizes: &Sizes, x: Vec<f64>, facts: &Facts) -> Result<Solu
     Ok(Solution {
         relative_residual: share(sizes.residual, sizes.b),
         backward_error: of_system.min(of_least_squares),
+        system_error: of_system,
         residual_norm: sizes.residual,
         x,
         method: facts.method,

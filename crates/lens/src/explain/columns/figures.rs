@@ -163,7 +163,7 @@ pub(super) fn shares(columns: &Columns<'_>, r_squared: f64) -> Figure {
     let row = |j: usize| {
         let t = target.coefficients[j].t();
         let lost = t * t * target.residual_squares / freedom / target.total_squares;
-        let inflation = columns.inflation[j];
+        let inflation = columns.inflation_of_all[j];
         ShareRow {
             column: columns.facts.names[j].clone(),
             alone: columns.factor.alone(j),
@@ -394,7 +394,7 @@ pub(super) fn tables(columns: &Columns<'_>, shares: &Figure) -> Result<Vec<Table
         push("intercept", intercept, None)?;
     }
     for (j, coefficient) in fit.target().coefficients.iter().enumerate() {
-        push(&facts.names[j], coefficient, Some(columns.inflation[j]))?;
+        push(&facts.names[j], coefficient, Some(columns.inflation_of_all[j]))?;
     }
     let head = ["column", "mean", "standard deviation", "R² alone", "R² lost without", "outside the others"];
     let mut list = Table::new("columns", "Columns", &head);

@@ -142,6 +142,7 @@ struct Looked {
     kept: Vec<usize>,
     near: Vec<near::NearDependency>,
     inflation: Vec<f64>,
+    inflation_of_all: Vec<f64>,
     condition: (f64, f64),
 }
 
@@ -163,12 +164,13 @@ impl Looked {
         for (&j, value) in kept.iter().zip(factor.inflation(&kept, intercept)?) {
             inflation[j] = value;
         }
+        let mut inflation_of_all = inflation.clone();
         // Whatever a formula is made of could be left out as well as the column that was.
         for &(j, _) in fit.dependencies().iter().flat_map(|dependency| &dependency.terms) {
-            inflation[j] = f64::INFINITY;
+            inflation_of_all[j] = f64::INFINITY;
         }
         let condition = conditions(&fit)?;
-        Ok(Looked { fit, factor, kept, near, inflation, condition })
+        Ok(Looked { fit, factor, kept, near, inflation, inflation_of_all, condition })
     }
 
     fn columns<'a>(&'a self, facts: &'a FitFacts) -> Columns<'a> {
@@ -179,6 +181,7 @@ impl Looked {
             kept: &self.kept,
             near: &self.near,
             inflation: &self.inflation,
+            inflation_of_all: &self.inflation_of_all,
             condition: self.condition,
         }
     }

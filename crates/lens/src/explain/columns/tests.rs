@@ -189,3 +189,39 @@ fn constant_targets_exact_targets_and_few_rows_are_said() {
     let few = explained(&[("x", column(&wave, 2)), ("y", column(&|x| x, 2))], "y");
     assert_eq!(alarms(&few), [("no-freedom", Severity::Serious)]);
 }
+
+/// What a column makes of two random numbers.
+type Made<'a> = &'a dyn Fn(f64, f64) -> f64;
+
+/// Columns by name in which `again` is `a` once more, with a target that `a` gives but for noise.
+fn with_a_repeated(others: &[(&'static str, Made<'_>)]) -> Explanation {
+    let mut random = Random::new(21);
+    let pairs: Vec<(f64, f64)> = (0..80).map(|_| (random.normal(), random.normal())).collect();
+    let column = |f: Made<'_>| SampleColumn::Numbers(pairs.iter().map(|p| f(p.0, p.1)).collect());
+    let mut columns = vec![("a", column(&|a, _| a)), ("again", column(&|a, _| a))];
+    columns.extend(others.iter().map(|&(name, f)| (name, column(f))));
+    let noise: Vec<f64> = (0..80).map(|_| random.normal()).collect();
+    columns.push(("y", SampleColumn::Numbers(pairs.iter().zip(noise).map(|(p, e)| p.0 + e).collect())));
+    explained(&columns, "y")
+}
+
+#[test]
+fn a_near_dependency_beside_an_exact_one_has_the_inflation_of_the_errors_shown() {
+    let found = with_a_repeated(&[("b", &|a, e| a + 0.01 * e)]);
+    let near = found.findings.iter().find(|finding| finding.name == "near-dependency").unwrap();
+    let inflation = near.evidence.iter().find(|e| e.name == "variance inflation").unwrap().value;
+    assert!(inflation > 1e3 && inflation < 1e5, "{near:?}");
+    assert!(!near.sentence.contains('∞') && !near.certificate.as_ref().unwrap().contains('∞'), "{near:?}");
+    assert!(found.findings.iter().any(|finding| finding.name == "ridge"), "{:#?}", found.findings);
+}
+
+#[test]
+fn ridge_is_not_tried_for_an_exact_dependency_alone() {
+    let found = with_a_repeated(&[("b", &|_, e| e)]);
+    assert!(
+        found.findings.iter().any(|finding| finding.name == "duplicated-column"),
+        "{:#?}",
+        found.findings
+    );
+    assert!(found.findings.iter().all(|finding| finding.name != "ridge"), "{:#?}", found.findings);
+}

@@ -20,8 +20,10 @@ pub(super) struct Columns<'a> {
     /// Columns that do not depend on others.
     pub(super) kept: &'a [usize],
     pub(super) near: &'a [NearDependency],
-    /// Variance inflation of each column; infinite where it depends on others.
+    /// Variance inflation of each kept column among the kept ones, which their errors have; infinite for the others.
     pub(super) inflation: &'a [f64],
+    /// Variance inflation of each column among all; infinite also where a kept one gives, with others, one that is not.
+    pub(super) inflation_of_all: &'a [f64],
     /// Condition numbers of the terms: as they are, and scaled.
     pub(super) condition: (f64, f64),
 }

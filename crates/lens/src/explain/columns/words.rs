@@ -73,13 +73,7 @@ pub(super) fn noise_finding(reached: &Reached) -> Finding {
 pub(super) fn data_findings(input: &TableInput<'_>) -> Vec<Finding> {
     let facts = input.facts;
     let mut all = Vec::new();
-    if facts.rows_dropped > 0 {
-        let sentence = format!(
-            "{} of {} {} left out: a value was missing",
-            counted(facts.rows_dropped as usize, "row", "rows"),
-            facts.rows_read,
-            if facts.rows_dropped == 1 { "was" } else { "were" }
-        );
+    if let Some(sentence) = facts.left_out() {
         let severity =
             if 5 * facts.rows_dropped > facts.rows_read { Severity::Caution } else { Severity::Note };
         all.push(
@@ -89,11 +83,7 @@ pub(super) fn data_findings(input: &TableInput<'_>) -> Vec<Finding> {
                 .evident("rows left out", facts.rows_dropped as f64),
         );
     }
-    if facts.values_filled > 0 {
-        let sentence = format!(
-            "the column's mean took the place of {}: errors are understated",
-            counted(facts.values_filled as usize, "missing value", "missing values")
-        );
+    if let Some(sentence) = facts.filled() {
         all.push(
             Finding::new(Severity::Caution, sentence)
                 .named("filled-values")

@@ -282,23 +282,24 @@ impl FitFacts {
 
     /// What became of missing values, as findings; all findings sorted.
     fn with_rows(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
-        if self.rows_dropped > 0 {
-            let sentence = format!(
-                "{} of {} {} left out: a value was missing",
-                counted(self.rows_dropped as usize, "row", "rows"),
-                self.rows_read,
-                if self.rows_dropped == 1 { "was" } else { "were" }
-            );
-            findings.push(Finding::new(Severity::Note, sentence));
-        }
-        if self.values_filled > 0 {
-            let sentence = format!(
-                "the column's mean took the place of {}: errors are understated",
-                counted(self.values_filled as usize, "missing value", "missing values")
-            );
-            findings.push(Finding::new(Severity::Caution, sentence));
-        }
+        findings.extend(self.left_out().map(|sentence| Finding::new(Severity::Note, sentence)));
+        findings.extend(self.filled().map(|sentence| Finding::new(Severity::Caution, sentence)));
         sorted(findings)
+    }
+
+    /// How many rows were left out; `None` where none was.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let rows = counted(self.rows_dropped as usize, "row", "rows");
+        let were = if self.rows_dropped == 1 { "was" } else { "were" };
+        let sentence = || format!("{rows} of {} {were} left out: a value was missing", self.rows_read);
+        (self.rows_dropped > 0).then(sentence)
+    }
+
+    /// How many values took the mean; `None` where none did.
+    pub(crate) fn filled(&self) -> Option<String> {
+        let values = counted(self.values_filled as usize, "missing value", "missing values");
+        let sentence = || format!("the column's mean took the place of {values}: errors are understated");
+        (self.values_filled > 0).then(sentence)
     }
 
     /// One equation without statistics.
