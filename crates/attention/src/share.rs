@@ -62,6 +62,35 @@ pub(crate) fn share<T: Send, S, R: Send>(
     both.into_iter().filter_map(|(_, result)| result.into_inner().ok().flatten()).collect()
 }
 
+/// Results that are to be used in the order of their numbers, whoever is ready first: so that sums do not depend on threads.
+pub(crate) struct InOrder<R> {
+    /// Whose turn it is.
+    next: usize,
+    /// Those that are ready too early.
+    early: Vec<Option<R>>,
+}
+
+impl<R> InOrder<R> {
+    /// For so many.
+    pub(crate) fn new(count: usize) -> Self {
+        InOrder { next: 0, early: (0..count).map(|_| None).collect() }
+    }
+
+    /// Takes result number `at`, and calls `used` with each one whose turn has come.
+    pub(crate) fn put(&mut self, at: usize, result: R, mut used: impl FnMut(R)) {
+        self.early[at] = Some(result);
+        while let Some(result) = self.early.get_mut(self.next).and_then(Option::take) {
+            self.next += 1;
+            used(result);
+        }
+    }
+
+    /// Whether all have been used.
+    pub(crate) fn is_done(&self) -> bool {
+        self.next == self.early.len()
+    }
+}
+
 /// The first `count` of `rest`, which loses them.
 #[allow(clippy::mut_mut, reason = "what is left has to be left in place")]
 pub(crate) fn take<'o, U>(rest: &mut &'o mut [U], count: usize) -> &'o mut [U] {

@@ -1,5 +1,6 @@
 //! The gradient of the bias, in the bias's own shape: shares of ranges of keys, added up in their order.
 
+use crate::share::InOrder;
 use crate::{Problem, Sizes};
 use spanwise_kernels::attention::{BiasSums, Storage};
 use std::ops::Range;
@@ -14,9 +15,7 @@ pub(super) struct BiasTotal {
 
 struct SoFar {
     total: Vec<f64>,
-    /// Which share comes next, and those that are ready too early.
-    next: usize,
-    ready: Vec<Option<BiasShare>>,
+    shares: InOrder<BiasShare>,
 }
 
 /// What one range of keys of one group of heads adds.
@@ -46,9 +45,8 @@ impl BiasTotal {
     /// Of a problem that has a bias, from so many shares.
     pub(super) fn new<T: Storage>(problem: &Problem<'_, T>, shares: usize) -> Option<Self> {
         let dims = problem.bias_dims()?;
-        let ready = (0..shares).map(|_| None).collect();
         let total = vec![0.0; dims.iter().product()];
-        Some(BiasTotal { dims, sums: Mutex::new(SoFar { total, next: 0, ready }) })
+        Some(BiasTotal { dims, sums: Mutex::new(SoFar { total, shares: InOrder::new(shares) }) })
     }
 
     /// An empty share of the keys `keys` of a batch entry's group of heads.
@@ -73,12 +71,8 @@ impl BiasTotal {
     /// Adds share number `at`, as soon as those before it have been added.
     pub(super) fn add(&self, at: usize, share: BiasShare) {
         let Ok(mut so_far) = self.sums.lock() else { return };
-        let SoFar { total, next, ready } = &mut *so_far;
-        ready[at] = Some(share);
-        while let Some(share) = ready.get_mut(*next).and_then(Option::take) {
-            self.add_now(total, &share);
-            *next += 1;
-        }
+        let SoFar { total, shares } = &mut *so_far;
+        shares.put(at, share, |share| self.add_now(total, &share));
     }
 
     fn add_now(&self, total: &mut [f64], share: &BiasShare) {

@@ -4,6 +4,7 @@
 //! turn: fresh memory for each would cost a page fault for every 4 KiB of it.
 
 use crate::Problem;
+use crate::share::InOrder;
 use spanwise_kernels::Element;
 use spanwise_kernels::attention::{Storage, query_sums};
 use spanwise_kernels::simd::Real;
@@ -23,9 +24,7 @@ pub(super) struct QueryTotal<'o, T: Storage> {
 }
 
 struct Group<'o, T: Storage> {
-    /// Which share comes next, and those that are ready too early.
-    next: usize,
-    ready: Vec<Option<Vec<T::Real>>>,
+    shares: InOrder<Vec<T::Real>>,
     total: Option<Vec<T::Real>>,
     /// `(rows, D)`.
     to: &'o mut [T],
@@ -38,10 +37,7 @@ impl<'o, T: Storage> QueryTotal<'o, T> {
         if ranges == 0 {
             to.fill(T::default());
         }
-        let group = |to| {
-            let ready = (0..ranges).map(|_| None).collect();
-            Mutex::new(Group { next: 0, ready, total: None, to })
-        };
+        let group = |to| Mutex::new(Group { shares: InOrder::new(ranges), total: None, to });
         let groups = to.chunks_mut((rows * depth).max(1)).map(group).collect();
         QueryTotal { groups, spare: Mutex::default(), ranges, rows, depth, scale: problem.scale }
     }
@@ -59,10 +55,8 @@ impl<'o, T: Storage> QueryTotal<'o, T> {
     /// Adds the share of range number `at` among those of all groups, as soon as those before it in its group have been added.
     pub(super) fn add(&self, at: usize, share: Vec<T::Real>) {
         let Some(Ok(mut group)) = self.groups.get(at / self.ranges).map(Mutex::lock) else { return };
-        let Group { next, ready, total, to } = &mut *group;
-        ready[at % self.ranges] = Some(share);
-        while let Some(share) = ready.get_mut(*next).and_then(Option::take) {
-            *next += 1;
+        let Group { shares, total, to } = &mut *group;
+        shares.put(at % self.ranges, share, |share| {
             if let Some(total) = total {
                 for i in 0..total.len() {
                     total[i] += share[i];
@@ -71,8 +65,8 @@ impl<'o, T: Storage> QueryTotal<'o, T> {
             } else {
                 *total = Some(share);
             }
-        }
-        if *next == self.ranges
+        });
+        if shares.is_done()
             && let Some(total) = total.take()
         {
             self.finish(total, to);

@@ -3,7 +3,7 @@
 use super::plan::Item;
 use super::statistics::MapSize;
 use crate::Sizes;
-use crate::share::take;
+use crate::share::{InOrder, take};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,10 +13,8 @@ pub(super) struct Receiving(Mutex<Received>);
 struct Received {
     /// `(B, H, M)`.
     sum: Vec<f64>,
-    /// The number of the item whose sums are added next.
-    next: usize,
-    /// Of each item that has ended too early, where its heads begin in `sum`, and its sums.
-    early: Vec<Option<(usize, Vec<f64>)>>,
+    /// Of each item where its heads begin in `sum`, and its sums.
+    items: InOrder<(usize, Vec<f64>)>,
     /// Memory of sums that have been added.
     spare: Vec<Vec<f64>>,
 }
@@ -26,8 +24,7 @@ impl Receiving {
     pub(super) fn new(sizes: &Sizes, items: usize) -> Self {
         Receiving(Mutex::new(Received {
             sum: vec![0.0; sizes.b * sizes.h * sizes.m],
-            next: 0,
-            early: vec![None; items],
+            items: InOrder::new(items),
             spare: Vec::new(),
         }))
     }
@@ -44,13 +41,11 @@ impl Receiving {
     pub(super) fn end(&self, sizes: &Sizes, item: &Item, number: usize, own: Vec<f64>) {
         let first = (item.batch * sizes.h + item.heads(sizes).start) * sizes.m;
         let mut all = self.lock();
-        let all = &mut *all;
-        all.early[number] = Some((first, own));
-        while let Some((first, own)) = all.early.get_mut(all.next).and_then(Option::take) {
-            all.next += 1;
-            all.sum[first..].iter_mut().zip(&own).for_each(|(to, x)| *to += x);
-            all.spare.push(own);
-        }
+        let Received { sum, items, spare } = &mut *all;
+        items.put(number, (first, own), |(first, own)| {
+            sum[first..].iter_mut().zip(&own).for_each(|(to, x)| *to += x);
+            spare.push(own);
+        });
     }
 
     /// All of it.
