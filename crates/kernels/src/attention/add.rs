@@ -15,10 +15,10 @@ use crate::simd::{Float, Real};
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 pub(super) const HIDDEN: f64 = -1.0;
 
-/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; with `HALVES` columns of `o` lie as
+/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; columns of `o` lie as
 /// [`Storage::load_two_at`] gives them.
 #[inline(always)]
-pub(super) fn add_values<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -27,41 +27,22 @@ pub(super) fn add_values<T: Storage, S: Float<T::Real>, const HALVES: bool>(
 ) {
     let mut column = 0;
     if out.len() > 8 * S::LANES {
-        column = add_rows::<T, S, HALVES>(isa, weights, values, sums, out);
+        column = add_rows::<T, S>(isa, weights, values, sums, out);
     }
     while column < out.len() {
         column += match (out.len() - column) / S::LANES {
-            8.. => add_columns::<T, S, 8, 1, HALVES>(isa, weights, values, out, column),
-            4.. => add_columns::<T, S, 4, 2, HALVES>(isa, weights, values, out, column),
-            2.. => add_columns::<T, S, 2, 4, HALVES>(isa, weights, values, out, column),
-            1.. => add_columns::<T, S, 1, 4, HALVES>(isa, weights, values, out, column),
+            8.. => add_columns::<T, S, 8, 1>(isa, weights, values, out, column),
+            4.. => add_columns::<T, S, 4, 2>(isa, weights, values, out, column),
+            2.. => add_columns::<T, S, 2, 4>(isa, weights, values, out, column),
+            1.. => add_columns::<T, S, 1, 4>(isa, weights, values, out, column),
             0 => add_rest(isa, weights, values, out, column),
         };
     }
 }
 
-/// Two vectors: in order, or as they are loaded most quickly.
-///
-/// # Safety
-/// `from` must be valid for reading twice as many numbers as there are lanes.
-#[inline(always)]
-pub(super) unsafe fn two<T: Storage, S: Float<T::Real>, const HALVES: bool>(
-    isa: S,
-    from: *const T,
-) -> [S::Vector; 2] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if HALVES {
-            T::load_two_at(isa, from)
-        } else {
-            [T::load_at(isa, from), T::load_at(isa, from.add(S::LANES))]
-        }
-    }
-}
-
 /// All whole vectors of columns, and how many columns that are.
 #[inline(always)]
-fn add_rows<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+fn add_rows<T: Storage, S: Float<T::Real>>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -79,10 +60,10 @@ fn add_rows<T: Storage, S: Float<T::Real>, const HALVES: bool>(
             key += 1;
         } else if key + 1 < weights.len() && !hidden(key + 1) {
             let rows = [values.row(key), values.row(key + 1)];
-            add_scaled::<T, S, 2, HALVES>(isa, [weights[key], weights[key + 1]], rows, sums);
+            add_scaled::<T, S, 2>(isa, [weights[key], weights[key + 1]], rows, sums);
             key += 2;
         } else {
-            add_scaled::<T, S, 1, HALVES>(isa, [weights[key]], [values.row(key)], sums);
+            add_scaled::<T, S, 1>(isa, [weights[key]], [values.row(key)], sums);
             key += 1;
         }
     }
@@ -95,7 +76,7 @@ fn add_rows<T: Storage, S: Float<T::Real>, const HALVES: bool>(
 
 /// `sums += Σ weight·row` over `R` rows, whole vectors.
 #[inline(always)]
-fn add_scaled<T: Storage, S: Float<T::Real>, const R: usize, const HALVES: bool>(
+fn add_scaled<T: Storage, S: Float<T::Real>, const R: usize>(
     isa: S,
     weights: [T::Real; R],
     rows: [&[T]; R],
@@ -114,7 +95,7 @@ fn add_scaled<T: Storage, S: Float<T::Real>, const R: usize, const HALVES: bool>
             let to = sums.as_mut_ptr().add(column);
             let (mut a, mut b) = (isa.load_at(to), isa.load_at(to.add(lanes)));
             for r in 0..R {
-                let [x, y] = two::<T, S, HALVES>(isa, from[r].add(column));
+                let [x, y] = T::load_two_at(isa, from[r].add(column));
                 a = isa.mul_add(own[r], x, a);
                 b = isa.mul_add(own[r], y, b);
             }
@@ -135,7 +116,7 @@ fn add_scaled<T: Storage, S: Float<T::Real>, const R: usize, const HALVES: bool>
 
 /// `C` vectors of columns, `R` keys side by side; and how many columns that are.
 #[inline(always)]
-fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize, const HALVES: bool>(
+fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -155,7 +136,7 @@ fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize, co
             unsafe {
                 let mut c = 0;
                 while c + 2 <= C {
-                    let [x, y] = two::<T, S, HALVES>(isa, value.add(c * lanes));
+                    let [x, y] = T::load_two_at(isa, value.add(c * lanes));
                     sums[r][c] = isa.mul_add(weight, x, sums[r][c]);
                     sums[r][c + 1] = isa.mul_add(weight, y, sums[r][c + 1]);
                     c += 2;

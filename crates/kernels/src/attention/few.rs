@@ -111,7 +111,7 @@ fn weigh<A: Storage<Real = A> + Real, S: Float<A>>(
     for key in 0..count {
         let mut sums = isa.square(zero);
         for lane in 0..rows {
-            sums.as_mut()[lane] = dot::<A, S, false>(isa, queries.row(lane), keys.row(key));
+            sums.as_mut()[lane] = dot(isa, queries.row(lane), keys.row(key));
         }
         let sums = isa.transpose(sums);
         let mut total = zero;

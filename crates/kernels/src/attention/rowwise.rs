@@ -16,7 +16,7 @@
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::TILE_KEYS;
-use super::add::{HIDDEN, add_values, two};
+use super::add::{HIDDEN, add_values};
 use super::dense::adjust_row;
 use super::exp::exp2;
 use super::part::{Block, Span};
@@ -52,15 +52,8 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) -> Run<T::Real> {
-        if T::IN_HALVES { self.attend::<S, true>(isa) } else { self.attend::<S, false>(isa) }
-    }
-}
-
-impl<T: Storage> Rowwise<'_, '_, T> {
-    /// With `HALVES` columns are in the order of [`Storage::load_two_at`] until the end, however keys and values lie: the same sums
-    /// are formed of a view, of pages and of one array.
-    #[inline(always)]
-    fn attend<S: Float<T::Real>, const HALVES: bool>(self, isa: S) -> Run<T::Real> {
+        // Columns are in the order of `Storage::load_two_at` until the end, however keys and values lie: the same sums are formed of
+        // a view, of pages and of one array.
         let Rowwise { block, keys, scratch } = self;
         let (rows, depth, width) = (block.spans.len(), block.keys.width(), block.values.width());
         let mut run = Run {
@@ -76,7 +69,7 @@ impl<T: Storage> Rowwise<'_, '_, T> {
             for x in &mut *to {
                 *x = *x * scale;
             }
-            if HALVES {
+            if T::IN_HALVES {
                 part_halves::<T::Real, S>(to);
             }
         }
@@ -96,7 +89,7 @@ impl<T: Storage> Rowwise<'_, '_, T> {
             let chunk = Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK) };
             for piece in pieces(chunk) {
                 let scores = &mut scores[piece.start - start..];
-                score::<T, S, HALVES>(isa, &block.keys, piece, queries, packed, (scores, stride));
+                score::<T, S>(isa, &block.keys, piece, queries, packed, (scores, stride));
             }
             for row in 0..rows {
                 let scores = &mut scores[row * stride..][..chunk.len().next_multiple_of(S::LANES)];
@@ -109,18 +102,11 @@ impl<T: Storage> Rowwise<'_, '_, T> {
             }
             for piece in pieces(chunk) {
                 let weights = &scores[piece.start - start..];
-                add_piece::<T, S, HALVES>(
-                    isa,
-                    &block.values,
-                    piece,
-                    (weights, stride),
-                    [packed, sums],
-                    &mut run.out,
-                );
+                add_piece::<T, S>(isa, &block.values, piece, (weights, stride), [packed, sums], &mut run.out);
             }
             start = chunk.end;
         }
-        if HALVES && width > 0 {
+        if T::IN_HALVES && width > 0 {
             for out in run.out.chunks_exact_mut(width) {
                 join_halves::<T::Real, S>(out);
             }
@@ -164,7 +150,7 @@ fn pieces(chunk: Span) -> impl Iterator<Item = Span> {
 /// `s[row][key] = q[row]·k[key]` for the keys of a piece, which are widened on the way; `packed` is for those that do not lie
 /// in rows.
 #[inline(always)]
-fn score<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+fn score<T: Storage, S: Float<T::Real>>(
     isa: S,
     keys: &Table<'_, T>,
     piece: Span,
@@ -176,20 +162,20 @@ fn score<T: Storage, S: Float<T::Real>, const HALVES: bool>(
     let rows = queries.chunks_exact(keys.width()).zip(scores.chunks_mut(stride));
     if let Some(lying) = Rows::lying(keys, range) {
         for (query, scores) in rows {
-            dots::<T, S, HALVES>(isa, query, lying, &mut scores[..count]);
+            dots::<T, S>(isa, query, lying, &mut scores[..count]);
         }
     } else {
-        pack::<T, S, HALVES>(isa, keys, piece, packed);
+        pack::<T, S>(isa, keys, piece, packed);
         for (query, scores) in rows {
             let keys = Rows::gapless(packed, keys.width());
-            dots::<T::Real, S, false>(isa, query, keys, &mut scores[..count]);
+            dots(isa, query, keys, &mut scores[..count]);
         }
     }
 }
 
 /// `o[row] += Σ a[row][key]·v[key]` for the keys of a piece.
 #[inline(always)]
-fn add_piece<T: Storage, S: Float<T::Real>, const HALVES: bool>(
+fn add_piece<T: Storage, S: Float<T::Real>>(
     isa: S,
     values: &Table<'_, T>,
     piece: Span,
@@ -201,28 +187,23 @@ fn add_piece<T: Storage, S: Float<T::Real>, const HALVES: bool>(
     let rows = out.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
     if let Some(lying) = Rows::lying(values, range) {
         for (out, weights) in rows {
-            add_values::<T, S, HALVES>(isa, &weights[..count], lying, sums, out);
+            add_values::<T, S>(isa, &weights[..count], lying, sums, out);
         }
     } else {
-        pack::<T, S, HALVES>(isa, values, piece, packed);
+        pack::<T, S>(isa, values, piece, packed);
         for (out, weights) in rows {
             let values = Rows::gapless(packed, width);
-            add_values::<T::Real, S, false>(isa, &weights[..count], values, sums, out);
+            add_values(isa, &weights[..count], values, sums, out);
         }
     }
 }
 
 /// Rows that do not lie without gaps, widened into `packed`, in the order in which lying ones are loaded.
 #[inline(always)]
-fn pack<T: Storage, S: Float<T::Real>, const HALVES: bool>(
-    isa: S,
-    table: &Table<'_, T>,
-    piece: Span,
-    packed: &mut [T::Real],
-) {
+fn pack<T: Storage, S: Float<T::Real>>(isa: S, table: &Table<'_, T>, piece: Span, packed: &mut [T::Real]) {
     let width = table.width();
     table.widen_rows(isa, [piece.start, piece.end], width, packed);
-    if HALVES {
+    if T::IN_HALVES {
         for row in 0..piece.len() {
             part_halves::<T::Real, S>(&mut packed[row * width..][..width]);
         }
@@ -231,23 +212,18 @@ fn pack<T: Storage, S: Float<T::Real>, const HALVES: bool>(
 
 /// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back.
 #[inline(always)]
-fn dots<T: Storage, S: Float<T::Real>, const HALVES: bool>(
-    isa: S,
-    query: &[T::Real],
-    keys: Rows<'_, T>,
-    scores: &mut [T::Real],
-) {
+fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
     let zero = isa.splat(T::Real::ZERO);
     if scores.len() <= FEW {
         for i in 0..scores.len() {
-            scores[i] = isa.sum(dot::<T, S, HALVES>(isa, query, keys.row(i)));
+            scores[i] = isa.sum(dot::<T, S>(isa, query, keys.row(i)));
         }
         return;
     }
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let mut sums = isa.square(zero);
         for i in 0..scores.len() {
-            sums.as_mut()[i] = dot::<T, S, HALVES>(isa, query, keys.row(group * S::LANES + i));
+            sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(group * S::LANES + i));
         }
         let sums = isa.transpose(sums);
         let mut total = zero;
@@ -258,13 +234,9 @@ fn dots<T: Storage, S: Float<T::Real>, const HALVES: bool>(
     }
 }
 
-/// Vectors whose lanes add up to `q·k`; with `HALVES` the query is in the order of [`Storage::load_two_at`].
+/// Vectors whose lanes add up to `q·k`; the query is in the order of [`Storage::load_two_at`].
 #[inline(always)]
-pub(super) fn dot<T: Storage, S: Float<T::Real>, const HALVES: bool>(
-    isa: S,
-    query: &[T::Real],
-    key: &[T],
-) -> S::Vector {
+pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key: &[T]) -> S::Vector {
     let (lanes, key) = (S::LANES, &key[..query.len()]);
     let mut sums = [isa.splat(T::Real::ZERO); SUMS];
     let mut c = 0;
@@ -274,14 +246,14 @@ pub(super) fn dot<T: Storage, S: Float<T::Real>, const HALVES: bool>(
         while c + SUMS * lanes <= query.len() {
             for i in 0..SUMS / 2 {
                 let at = c + 2 * i * lanes;
-                let [x, y] = two::<T, S, HALVES>(isa, k.add(at));
+                let [x, y] = T::load_two_at(isa, k.add(at));
                 sums[2 * i] = isa.mul_add(x, isa.load_at(q.add(at)), sums[2 * i]);
                 sums[2 * i + 1] = isa.mul_add(y, isa.load_at(q.add(at + lanes)), sums[2 * i + 1]);
             }
             c += SUMS * lanes;
         }
         if c + 2 * lanes <= query.len() {
-            let [x, y] = two::<T, S, HALVES>(isa, k.add(c));
+            let [x, y] = T::load_two_at(isa, k.add(c));
             sums[0] = isa.mul_add(x, isa.load_at(q.add(c)), sums[0]);
             sums[1] = isa.mul_add(y, isa.load_at(q.add(c + lanes)), sums[1]);
             c += 2 * lanes;
