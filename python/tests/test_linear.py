@@ -280,3 +280,42 @@ def test_numbers_with_fractions_are_no_classes():
     X = np.random.default_rng(0).standard_normal((20, 2))
     with pytest.raises(errors.NumberError, match="20 different numbers with fractions"):
         linear.logistic(X, X[:, 0])
+
+
+def test_answers_say_what_they_are_in_a_few_lines_whatever_their_size() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 30))
+    y = X[:, 0] - X[:, 1] + rng.normal(size=60)
+    labels = np.digitize(y, [-0.5, 0.5])
+    answers = {
+        "LinearFit: 60 rows, rank 31 of 31": linear.lstsq(X, y),
+        "LinearFit: 60 rows, rank 2 of 2": linear.lstsq(X[:, :1], np.c_[y, -y, y]),
+        "RidgeFit: alpha 2, R² 0.": linear.ridge(X, y, alpha=2.0),
+        "RidgeFit: alpha 1 to 3, R² 0.": linear.ridge(X, np.c_[y, y], alpha=[1.0, 3.0]),
+        "LogisticFit: 2 classes, R² 0.": linear.logistic(X, y > 0),
+        "LogisticFit: 3 classes, R² 0.": linear.logistic(X, labels),
+        "LogisticFit: 2 classes, R² ": linear.logistic(X[:, :1], X[:, 0] > 0, penalty=0.0),
+        "Pca: 60 rows, 30 components of 30 columns, 100 % of the variance": linear.pca(X),
+        "Pca: 60 rows, 1 component of 1 column, 100 % of the variance": linear.pca(X[:, :1]),
+        "Solution: by lu, relative residual ": linear.solve(X[:30], y[:30]),
+        "Rank: 30 of 30 columns, sure": linear.rank(X),
+        "Projection: rank 30, angle 0.": linear.project(X, y),
+        "SpanMembership: outside, residual 0.": linear.in_span(X, y),
+        "HullMembership: inside, distance ": linear.in_hull(X, X.mean(axis=0)),
+    }
+    for start, answer in answers.items():
+        said = repr(answer)
+        assert said.startswith(start), said
+        assert said.count("\n") <= 13 and max(map(len, said.split("\n"))) <= 120, said
+    assert "for each of 3 targets" in repr(answers["LinearFit: 60 rows, rank 2 of 2"])
+    assert "… 19 more" in repr(answers["RidgeFit: alpha 2, R² 0."])
+    assert "complete separation" in repr(answers["LogisticFit: 2 classes, R² "])
+
+
+def test_a_small_fit_is_printed_with_its_numbers() -> None:
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    assert repr(linear.ridge(X, 1 + 2 * X[:, 0], alpha=5.0)).split("\n")[1:] == [
+        "  intercept               2.5",
+        "  x[0]                      1",
+    ]
+    assert repr(linear.solve([[4.0, 2.0], [2.0, 3.0]], [8.0, 8.0])).endswith("x = [1. 2.]")

@@ -13,6 +13,7 @@ from .._arrays import Names, vector
 from .._progress import fitting
 from .._tables import Design, features, predicted
 from ..errors import NumberError, ShapeError
+from ._text import coefficients, counted, numbers, said
 
 F64 = npt.NDArray[np.float64]
 
@@ -88,6 +89,19 @@ class LogisticFit:
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
         labels: npt.NDArray[Any] = self.classes[best]
         return labels
+
+    def __repr__(self) -> str:
+        steps = f"converged in {counted(self.iterations, 'step')}"
+        if not self.converged:
+            steps = f"not {steps}, gradient {self.gradient_norm:.3g}"
+        facts = [counted(len(self.classes), "class", "classes"), numbers("R²", self.r_squared), steps]
+        if len(self.classes) > 2:
+            lines = [counted(self.coefficients.shape[1], "coefficient") + " for each class"]
+        else:
+            lines = coefficients(self.names, self.coefficients[0], float(self.intercept[0]))
+        if self.separation is not None:
+            facts.append(f"{self.separation.kind} separation")
+        return said("LogisticFit", facts, lines)
 
 
 def probabilities(scores: F64) -> F64:
@@ -165,7 +179,7 @@ def logistic(
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if labels.ndim != 1:
         raise ShapeError(
-            f"logistic regression: `y` has shape {tuple(labels.shape)}; expected 1 dimensions"
+            f"logistic regression: `y` has shape {tuple(labels.shape)}; expected 1 dimension"
         )
     classes, codes = coded(labels)
     if labels.dtype.kind == "f" and not np.array_equal(classes, np.round(classes)):

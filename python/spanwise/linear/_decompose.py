@@ -13,6 +13,7 @@ from .._arrays import Names, matrix
 from .._progress import fitting
 from .._tables import Design, features, predicted
 from ..errors import NumberError
+from ._text import counted, said
 
 F64 = npt.NDArray[np.float64]
 PcaMethod = Literal["auto", "exact", "covariance", "dual", "randomized"]
@@ -127,6 +128,17 @@ class Pca:
         """The rows, (n, p), that have these coordinates (n, k)."""
         values = matrix("decompose", "scores", scores).values
         return _spanwise.pca_inverse_transform(values, self.components, self.mean)
+
+    def __repr__(self) -> str:
+        k, columns = self.components.shape
+        facts = [counted(self.rows, "row"), f"{counted(k, 'component')} of {counted(columns, 'column')}"]
+        if self.total_variance > 0:
+            facts.append(f"{100 * float(self.explained_variance_ratio.sum()):.4g} % of the variance")
+        lines = [
+            f"variance {variance:>12.6g}  {100 * share:6.2f} %"
+            for variance, share in zip(self.explained_variance, self.explained_variance_ratio, strict=True)
+        ]
+        return said("Pca", facts, lines)
 
 
 def pca(

@@ -14,6 +14,7 @@ from .._arrays import Names, Real, is_chunks, target, vector
 from .._progress import Progress, fitting
 from .._tables import Design, Features, features, in_order, predicted
 from ..errors import DtypeError, NumberError, ShapeError
+from ._text import coefficients, counted, numbers, said
 
 F64 = npt.NDArray[np.float64]
 Deficiency = Literal["minimum-norm", "drop"]
@@ -146,20 +147,17 @@ class LinearFit:
         return self.coefficients - reach, self.coefficients + reach
 
     def __repr__(self) -> str:
-        rank = f"rank {self.rank} of {self.terms}"
-        fit = f"LinearFit: {self.rows} rows, {rank}, condition {self.condition:.3g}"
+        facts = [counted(self.rows, "row"), f"rank {self.rank} of {self.terms}", f"condition {self.condition:.3g}"]
+        lines = coefficients(self.names, self.coefficients, self.intercept)
         if self.coefficients.ndim == 1:
-            fit += f", R² {self.r_squared:.6g}"
-            names = self.names or tuple(f"x[{j}]" for j in range(len(self.coefficients)))
-            lines = [("intercept", self.intercept, self.intercept_standard_error, self.intercept_digits)]
-            lines += list(zip(names, self.coefficients, self.standard_errors, self.digits, strict=True))
-            for name, value, error, digits in lines[:12]:
-                fit += f"\n  {name:<12} {value:>14.8g}  ± {error:<10.3g} {digits:4.1f} digits"
-            if len(lines) > 12:
-                fit += f"\n  … {len(lines) - 12} more"
-        for found in self.dependencies[:5]:
-            fit += f"\n  dependent: {found}"
-        return fit
+            errors = (self.intercept_standard_error, *self.standard_errors)
+            digits = (self.intercept_digits, *self.digits)
+            lines = [
+                f"{line}  ± {error:<10.3g} {trusted:4.1f} digits"
+                for line, error, trusted in zip(lines, errors, digits, strict=True)
+            ]
+        fit = said("LinearFit", [*facts, numbers("R²", self.r_squared)], lines)
+        return fit + "".join(f"\n  dependent: {found}" for found in self.dependencies[:5])
 
 
 def _predict(X: Any, coefficients: F64, intercept: Any, design: Design | None, names: Names) -> F64:
@@ -290,6 +288,14 @@ class RidgeFit:
     def predict(self, X: Any) -> F64:
         """The model's predictions for the rows of ``X`` (n, d): (n,) or (n, t)."""
         return _predict(X, self.coefficients, self.intercept, self.design, self.names)
+
+    def __repr__(self) -> str:
+        facts = [
+            numbers("alpha", self.alpha),
+            numbers("R²", self.r_squared),
+            numbers("degrees of freedom", self.degrees_of_freedom),
+        ]
+        return said("RidgeFit", facts, coefficients(self.names, self.coefficients, self.intercept))
 
 
 def ridge(

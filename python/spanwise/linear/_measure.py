@@ -12,6 +12,7 @@ from .. import _spanwise
 from .._arrays import target, vector
 from .._tables import features
 from ..errors import ShapeError
+from ._text import SHOWN, counted, numbers, said
 
 F64 = npt.NDArray[np.float64]
 SolveMethod = Literal["auto", "lu", "cholesky", "qr", "svd"]
@@ -44,6 +45,15 @@ class Solution:
     rank: int
     jitter: float
     method: str
+
+    def __repr__(self) -> str:
+        facts = [
+            f"by {self.method}",
+            numbers("relative residual", self.relative_residual),
+            numbers("backward error", self.backward_error),
+            numbers("condition", self.condition),
+        ]
+        return said("Solution", facts, [f"x = {self.x}"] if self.x.ndim == 1 and len(self.x) <= SHOWN else [])
 
 
 def solve(
@@ -124,6 +134,11 @@ class Rank:
 
     __index__ = __int__
 
+    def __repr__(self) -> str:
+        low, high = self.rank_in_band
+        sure = "sure" if self.sure else f"between {low} and {high}"
+        return said("Rank", [f"{self.rank} of {counted(self.columns, 'column')}", sure, f"gap {self.gap:.3g}"])
+
 
 def rank(X: Any) -> Rank:
     """The numerical rank of the columns of ``X`` (n, p), decided on columns scaled to length 1.
@@ -179,6 +194,10 @@ class Projection:
     coefficients: F64
     rank: int
 
+    def __repr__(self) -> str:
+        lengths = (numbers(f"length {part}", np.linalg.norm(getattr(self, part), axis=0)) for part in ("inside", "outside"))
+        return said("Projection", [f"rank {self.rank}", numbers("angle", self.angle), *lengths])
+
 
 def project(X: Any, v: Any) -> Projection:
     """Projects ``v`` (n,) or (n, t) onto the span of the columns of ``X`` (n, p).
@@ -232,6 +251,11 @@ class SpanMembership:
 
     def __bool__(self) -> bool:
         return self.inside
+
+    def __repr__(self) -> str:
+        where = "inside" if self.inside else "outside"
+        only = "the only coefficients" if self.unique else "coefficients of many"
+        return said("SpanMembership", [where, f"residual {self.residual:.3g}", f"rank {self.rank}", only])
 
 
 def in_span(X: Any, v: Any) -> SpanMembership:
@@ -291,6 +315,11 @@ class HullMembership:
 
     def __bool__(self) -> bool:
         return self.inside
+
+    def __repr__(self) -> str:
+        where = "inside" if self.inside else "outside"
+        of = f"{counted(len(self.support), 'point')} of {len(self.weights)} with weight"
+        return said("HullMembership", [where, f"distance {self.distance:.6g}", of])
 
 
 def in_hull(points: Any, query: Any) -> Any:
