@@ -163,7 +163,10 @@ impl Batches {
 /// Whether a column that plays a role holds text, by its first rows.
 pub(crate) fn is_text(asked: &Asked<'_>, name: &str) -> anyhow::Result<bool> {
     let (_, first) = open(asked)?;
-    Ok(matches!(first.column(name)?.values, spanwise_io::Values::Categories(_)))
+    Ok(match &first.column(name)?.values {
+        spanwise_io::Values::Categories(categories) => !words::commas_alone(categories),
+        spanwise_io::Values::Numbers(_) => false,
+    })
 }
 
 /// The table and its first rows.

@@ -23,8 +23,7 @@ pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
         }
         let Some(word) = first_word(categories) else { continue };
         let place = word.place(first, index);
-        let mut words = categories.levels().iter().filter(|level| !is_number(level));
-        if words.all(|word| has_comma(word)) {
+        if commas_alone(categories) {
             let message = format!("{place}: found {:?}; a comma inside a number is not read", word.text);
             return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {}", asked.text_hint)));
         }
@@ -60,6 +59,12 @@ pub(super) fn first_word(categories: &Categories) -> Option<Word<'_>> {
     let level = categories.levels().iter().position(|level| !is_number(level))?;
     let row = categories.codes().iter().position(|&code| code as usize == level);
     Some(Word { text: &categories.levels()[level], row })
+}
+
+/// Whether commas are all that makes the column text: numbers were meant, and nothing else.
+pub(super) fn commas_alone(categories: &Categories) -> bool {
+    let mut words = categories.levels().iter().filter(|level| !is_number(level)).peekable();
+    words.peek().is_some() && words.all(|word| has_comma(word))
 }
 
 fn is_number(text: &str) -> bool {

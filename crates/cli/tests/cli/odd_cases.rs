@@ -311,6 +311,7 @@ const BAD: &[(&str, &[&str])] = &[
         ],
     ),
     ("fit @commas.csv --target a --columns y --delimiter ;", &["commas.csv:2:1", "write 3.14 for 3,14"]),
+    ("explain @commas.csv --target a --delimiter ;", &["commas.csv:2:1", "write 3.14 for 3,14"]),
     ("fit @short.csv --target y", &["short.csv:3:2", "found 1 field; the first row has 2"]),
     ("measure 1,2;3,4 --delimiter ;", &["`--delimiter`", "is a matrix in the argument"]),
     ("fit @thousands.csv --target y", &["thousands.csv:2:1", "found \"1,234\"", "1234 for 1,234"]),
