@@ -1,4 +1,4 @@
-"""Attention through the Python package, beside torch, NumPy, JAX and ONNX Runtime, interleaved, two threads.
+"""Attention through the Python package, beside torch (and its compiled FlexAttention), NumPy, JAX and ONNX Runtime, interleaved, two threads.
 
     RAYON_NUM_THREADS=2 python bench/python/attention.py [--seconds S] [--case N]
 
@@ -31,7 +31,10 @@ CASES = [
     ((1, 8, 2, 2048, 64), "causal"),
     ((8, 12, 12, 128, 64), "padding"),
     ((1, 8, 8, 2048, 64), "statistics"),
+    ((1, 8, 8, 2048, 64), "window"),
 ]
+# A query sees itself and the keys before it, this many in all.
+WINDOW = 256
 
 
 def by_numpy(q: Any, k: Any, v: Any, hidden: Any) -> Any:
@@ -41,6 +44,16 @@ def by_numpy(q: Any, k: Any, v: Any, hidden: Any) -> Any:
         scores = np.where(hidden, np.float32(-np.inf), scores)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return (weights / weights.sum(-1, keepdims=True)) @ v
+
+
+def flex_call(torch: Any, tensors: list[Any]) -> Any:
+    """FlexAttention, compiled for the window: blocks without a key in it are skipped."""
+    from torch.nn.attention import flex_attention as flex
+
+    n = tensors[0].shape[2]
+    near = flex.create_block_mask(lambda _b, _h, i, j: (j <= i) & (i - j < WINDOW), None, None, n, n, device="cpu")
+    call = torch.compile(flex.flex_attention)
+    return lambda: call(*tensors, block_mask=near)
 
 
 def onnx_call(onnxruntime: Any, onnx: Any, q: Any, k: Any, v: Any, causal: bool, mask: Any) -> Any:
@@ -65,13 +78,16 @@ def peers(shape: tuple[int, ...], asked: str, libraries: dict[str, Any]) -> tupl
     rng = np.random.default_rng(1)
     q = rng.standard_normal((b, h, n, d), dtype=np.float32)
     k, v = (rng.standard_normal((b, g, n, d), dtype=np.float32) for _ in "kv")
-    causal = asked == "causal"
+    causal, window = asked == "causal", asked == "window"
     lengths = rng.integers(n // 2, n + 1, b) if asked == "padding" else None
     mask = None if lengths is None else (np.arange(n) < lengths[:, None])[:, None, None, :]
+    if window:
+        mask = (np.tri(n, dtype=bool) & ~np.tri(n, k=-WINDOW, dtype=bool))[None, None]
     stats = ["entropy", "max", "received"] if asked == "statistics" else None
 
     def ours() -> Any:
-        return spanwise.attention(q, k, v, causal=causal, lengths=lengths, stats=stats)
+        near = (WINDOW - 1, 0) if window else None
+        return spanwise.attention(q, k, v, causal=causal or window, window=near, lengths=lengths, stats=stats)
 
     theirs: dict[str, Any] = {}
     exact = ours()[0] if stats else ours()
@@ -81,6 +97,9 @@ def peers(shape: tuple[int, ...], asked: str, libraries: dict[str, Any]) -> tupl
         sdpa = torch.nn.functional.scaled_dot_product_attention
         theirs["torch"] = lambda: sdpa(*tensors, attn_mask=kept, is_causal=causal, enable_gqa=g < h)
         np.testing.assert_allclose(theirs["torch"]().numpy(), exact, atol=1e-4)
+        if window:
+            theirs["FlexAttention"] = flex_call(torch, tensors)
+            np.testing.assert_allclose(theirs["FlexAttention"]().numpy(), exact, atol=1e-4)
     if n <= 512 and g == h:
         hidden = np.triu(np.ones((n, n), dtype=bool), 1) if causal else None if mask is None else ~mask
         theirs["NumPy"] = lambda: by_numpy(q, k, v, hidden)
