@@ -42,7 +42,17 @@ def as_array(operation: str, argument: str, x: Any) -> npt.NDArray[Any]:
         raise DtypeError(
             f"{operation}: `{argument}` is a sparse matrix; expected a dense one\nhint: `{argument}.toarray()` makes it dense"
         )
-    return np.asarray(x)
+    if type(x).__module__.startswith("polars.") and hasattr(x, "collect"):
+        raise DtypeError(
+            f"{operation}: `{argument}` is a query that has not run; expected its table\nhint: `{argument}.collect()` runs it"
+        )
+    try:
+        return np.asarray(x)
+    except ValueError:  # lists of different lengths
+        kind = type(x).__name__
+        raise ShapeError(
+            f"{operation}: `{argument}` is a {kind} whose parts have different shapes; expected rows of one length"
+        ) from None
 
 
 def _without_mask(operation: str, argument: str, x: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any]:
@@ -155,7 +165,7 @@ def vector(operation: str, argument: str, v: Any) -> npt.NDArray[np.float64]:
     values = target(operation, argument, v)
     if values.ndim != 1:
         shape = tuple(int(n) for n in values.shape)
-        raise ShapeError(f"{operation}: `{argument}` has shape {shape}; expected 1 dimensions")
+        raise ShapeError(f"{operation}: `{argument}` has shape {shape}; expected 1 dimension")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 

@@ -84,7 +84,8 @@ class Rows(NamedTuple):
 
 def features(operation: str, argument: str, x: Any, design: Design | None = None) -> Features:
     """A matrix or a table as the columns of a model; of the model that has ``design``, where there is one."""
-    columns = table_columns(operation, argument, x, words=True)
+    # A table that lacks a model's column of words may be of numbers alone; the column is missed by its name.
+    columns = table_columns(operation, argument, x, words=design is None)
     if columns is None or (design is None and all(words is None for _, _, words in columns)):
         values, names = matrix(operation, argument, x) if columns is None else _stacked(columns)
         return Features(values, names, None)

@@ -234,7 +234,7 @@ def test_measures():
         (lambda: linear.ridge(X, Y, alpha=-1.0), errors.NumberError, ["ridge", "`alpha`", "-1"]),
         (lambda: linear.ridge(X, Y, alpha=[1.0, 2.0]), errors.ShapeError, ["`alpha`", "2 entries"]),
         (lambda: linear.logistic(X, np.zeros(120)), errors.NumberError, ["`y`", "at least 2"]),
-        (lambda: linear.pca(X, 9), errors.NumberError, ["`k`", "9"]),
+        (lambda: linear.pca(X, 9), errors.NumberError, ["`components`", "9"]),
         (lambda: linear.pca(X, method="x"), errors.NumberError, ["`method`", '"x"']),
         (lambda: linear.svd(X, 2, full=True), errors.NumberError, ["`full`", "`k`"]),
         (lambda: linear.solve(X, Y, method="lu"), errors.ShapeError, ["`A`", "as many rows as columns"]),
@@ -280,6 +280,23 @@ def test_numbers_with_fractions_are_no_classes():
     X = np.random.default_rng(0).standard_normal((20, 2))
     with pytest.raises(errors.NumberError, match="20 different numbers with fractions"):
         linear.logistic(X, X[:, 0])
+
+
+def test_what_is_no_table_and_no_count_is_refused_by_its_name() -> None:
+    words = pd.DataFrame({"a": RNG.standard_normal(9), "town": list("abcabcabc")})
+    fit = linear.lstsq(words, RNG.standard_normal(9))
+    cases = [
+        (errors.DtypeError, "`X` is a query that has not run", lambda: linear.lstsq(pl.DataFrame(X).lazy(), Y)),
+        (errors.ShapeError, "parts have different shapes", lambda: linear.lstsq([(X, Y), (X[:3], Y[:3])])),
+        (errors.ShapeError, 'no column "town"', lambda: fit.predict(words[["a"]])),
+        (errors.NumberError, "`components` is 9; expected between 1 and 4", lambda: linear.pca(X, 9)),
+        (errors.NumberError, "`columns` is -1", lambda: linear.Summary(-1)),
+        (errors.NumberError, "`alpha` is 'x'", lambda: linear.ridge(X, Y, alpha="x")),
+        (errors.ShapeError, "`alpha` has 2 entries; expected 1$", lambda: linear.ridge(X, Y, alpha=[1, 2])),
+    ]
+    for kind, message, call in cases:
+        with pytest.raises(kind, match=message):
+            call()
 
 
 def test_answers_say_what_they_are_in_a_few_lines_whatever_their_size() -> None:

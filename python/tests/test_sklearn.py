@@ -97,3 +97,14 @@ def test_dependent_columns_are_named():
     assert model.rank_ == 7
     assert model.dependencies_[0].column == 7
     np.testing.assert_allclose([a for _, a in model.dependencies_[0].terms], [1, 2], rtol=1e-10)
+
+
+def test_seeds_are_what_scikit_learn_takes() -> None:
+    X = np.random.default_rng(5).normal(size=(40, 6))
+    for state in (None, 3, np.int64(3), np.random.RandomState(3)):
+        fitted = ours.PCA(2, method="randomized", random_state=state).fit(X)
+        exact = ours.PCA(2, method="exact").fit(X)
+        np.testing.assert_allclose(np.abs(fitted.components_), np.abs(exact.components_), atol=0.2)
+        assert ours.KernelRidge(landmarks=7, random_state=state).fit(X, X[:, 0]).X_fit_.shape == (7, 6)
+    with pytest.raises(ValueError, match="seed"):
+        ours.PCA(2, random_state="x").fit(X)

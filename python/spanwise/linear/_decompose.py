@@ -176,6 +176,9 @@ def pca(
     (array([1., 2.]), array([1.]))
     """
     table = features("decompose", "X", X)
+    most = min(table.values.shape)
+    if components is not None and not 1 <= components <= most:
+        raise NumberError(f"pca: `components` is {components}; expected between 1 and {most}, the smaller side of `X`")
     with fitting("pca", progress, table.values.shape):
         parts = _spanwise.pca(table.values, components, method, seed)
     return Pca(names=table.names, design=table.design, **parts)

@@ -352,11 +352,13 @@ def ridge(
 
 def penalties(alpha: Any, targets: int) -> list[float]:
     """One penalty per target."""
-    found = np.asarray(alpha, dtype=np.float64).ravel()
+    try:
+        found = np.asarray(alpha, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise NumberError(f"ridge: `alpha` is {alpha!r}; expected a number, or one for each target") from None
     if found.size not in (1, targets):
-        raise ShapeError(
-            f"ridge: `alpha` has {found.size} entries; expected 1 or {targets}, one per target"
-        )
+        expected = "1" if targets == 1 else f"1 or {targets}, one per target"
+        raise ShapeError(f"ridge: `alpha` has {found.size} entries; expected {expected}")
     return [float(value) for value in np.broadcast_to(found, (targets,))]
 
 
@@ -389,6 +391,9 @@ class Summary:
     __slots__ = ("_design", "_inner", "_names", "_one")
 
     def __init__(self, columns: int, targets: int = 1) -> None:
+        for argument, count in (("columns", columns), ("targets", targets)):
+            if count < 1:
+                raise NumberError(f"summary: `{argument}` is {count}; expected at least 1")
         self._inner = _spanwise.Summary(columns, targets)
         self._names: Names = None
         self._design: Design | None = None

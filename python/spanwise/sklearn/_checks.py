@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..errors import NumberError
@@ -23,6 +24,13 @@ def number(estimator: Any, name: str, holds: Any, expected: str, kind: Any = Rea
     if not number or not holds(value):
         message = f"{type(estimator).__name__}: `{name}` is {value!r}; expected {expected}"
         raise NumberError(message)
+
+
+def seed(random_state: Any) -> int:
+    """A seed from what scikit-learn takes: a whole number, a generator, or None for NumPy's own."""
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def regression(

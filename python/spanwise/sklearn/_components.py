@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _spanwise
 from ..linear import pca
-from ._checks import TYPES, Array, number, rows
+from ._checks import TYPES, Array, number, rows, seed
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -24,8 +24,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     whiten : bool
         Whether coordinates are divided by the deviation along their component.
     method : {"auto", "exact", "covariance", "dual", "randomized"}
-    random_state : int
-        For the randomized method.
+    random_state : int, RandomState or None
+        For the randomized method. None draws another seed for each fit.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         *,
         whiten: bool = False,
         method: str = "auto",
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten
@@ -53,7 +53,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         """Finds the components of the rows of ``X`` (n, p)."""
         X = validate_data(self, X, dtype=TYPES, ensure_all_finite=False, ensure_min_samples=2)
         wanted, share = self._wanted(min(X.shape))
-        found = pca(X, wanted, method=self.method, seed=int(self.random_state))  # type: ignore[arg-type]
+        found = pca(X, wanted, method=self.method, seed=seed(self.random_state))  # type: ignore[arg-type]
         k = len(found.singular_values)
         if share is not None:
             reached = np.cumsum(found.explained_variance_ratio)

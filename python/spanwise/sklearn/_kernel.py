@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from .. import _spanwise
 from ..errors import NumberError
 from ..linear._fit import penalties
-from ._checks import F64, regression, rows
+from ._checks import F64, regression, rows, seed
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -26,8 +26,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         Of the polynomial kernel ``(gamma·x·z + coef0)^degree``.
     landmarks : int, optional
         Express the model in so many rows, drawn at random; in all of them unless given.
-    random_state : int
-        For the draw.
+    random_state : int, RandomState or None
+        For the draw. None draws another seed for each fit.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         degree: int = 3,
         coef0: float = 1.0,
         landmarks: int | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -63,10 +63,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         alphas = penalties(self.alpha, columns.shape[1])
         kernel = self._described(X.shape[1])
         count = 0 if self.landmarks is None else int(self.landmarks)
+        draw = (count, seed(self.random_state))
         self.models_ = [
-            _spanwise.kernel_ridge(
-                X, np.ascontiguousarray(column), weights, kernel, alpha, (count, int(self.random_state)), False
-            )
+            _spanwise.kernel_ridge(X, np.ascontiguousarray(column), weights, kernel, alpha, draw, False)
             for column, alpha in zip(columns.T, alphas, strict=True)
         ]
         coefficients = np.stack([model.coefficients for model in self.models_], axis=1)
