@@ -175,16 +175,21 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     if is_inline(asked.file) {
         separator::refuse_inline(asked)?;
         let table = Table::from_tensor(&parse_matrix(asked.file)?)?;
+        for name in &pick.exclude {
+            table.column(name)?;
+        }
         return Ok((Batches::Whole(None), table));
     }
     let role = Role::new(asked);
+    let roles: Vec<String> = role.names().collect();
     let columns = (!pick.columns.is_empty()).then(|| {
         let mut columns = pick.columns.clone();
-        columns.extend(role.names());
+        columns.extend(roles.iter().cloned());
         columns
     });
     let options = ReadOptions {
         columns,
+        exclude: pick.exclude.iter().filter(|name| !roles.contains(name)).cloned().collect(),
         categories: pick.categories.iter().cloned().chain(role.class_name()).collect(),
         ..header(asked)
     };
@@ -219,7 +224,12 @@ fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
             Usage::with_hint(message, "a column of 1 weighs all rows alike, as no `--weights` does").into()
         );
     }
-    for name in role.names().chain(pick.exclude.iter().cloned()).chain(pick.columns.iter().cloned()) {
+    let repeated = |(at, name): &(usize, &String)| pick.columns[..*at].contains(name);
+    if let Some((_, name)) = pick.columns.iter().enumerate().find(repeated) {
+        let message = format!("`--columns` names {name:?} twice; expected each column once");
+        return Err(Usage::new(message).into());
+    }
+    for name in role.names().chain(pick.columns.iter().cloned()) {
         first.column(&name)?;
     }
     let roles: Vec<String> = role.names().collect();

@@ -389,8 +389,8 @@ impl IoError {
             IoError::Quote { problem: QuoteProblem::Return, .. } => {
                 Some("if its lines end with carriage returns alone, convert the file to \\n".to_owned())
             }
-            IoError::Dtype { at, .. } if at.name.is_some() => {
-                Some("leave the column out by naming the columns to read".to_owned())
+            IoError::Dtype { at, .. } | IoError::Inexact { at, .. } if at.name.is_some() => {
+                Some("leave the column out: name the columns to read, or those not to".to_owned())
             }
             IoError::DuplicateName { at, .. } if at.row == Some(1) => {
                 Some("rename one of the columns, or say that the file has no header".to_owned())

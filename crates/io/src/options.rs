@@ -15,6 +15,8 @@ pub struct ReadOptions {
     pub delimiter: Option<u8>,
     /// The columns to read, in the file's order; `None` for all.
     pub columns: Option<Vec<String>>,
+    /// Columns of these that are not read, whatever they hold.
+    pub exclude: Vec<String>,
     /// Columns to read as categories even though their values are numbers.
     pub categories: Vec<String>,
     /// The most rows a batch of a [`crate::TableReader`] has.
@@ -29,6 +31,7 @@ impl Default for ReadOptions {
             guess_header: false,
             delimiter: None,
             columns: None,
+            exclude: Vec::new(),
             categories: Vec::new(),
             batch_rows: 1 << 16,
         }
@@ -38,23 +41,22 @@ impl Default for ReadOptions {
 impl ReadOptions {
     /// Whether the column is to be read.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        self.columns.as_ref().is_none_or(|columns| columns.iter().any(|column| column == name))
+        let named = |names: &[String]| names.iter().any(|column| column == name);
+        self.columns.as_deref().is_none_or(named) && !named(&self.exclude)
     }
 
     /// Refuses names that are not among those of the file, and an empty choice.
     pub(crate) fn check_names(&self, known: &[String], file: &Place) -> Result<(), IoError> {
-        if known.is_empty() || self.columns.as_ref().is_some_and(Vec::is_empty) {
-            return Err(IoError::NoColumns { at: file.clone() });
-        }
-        let asked = self.columns.iter().flatten().chain(&self.categories);
-        match asked.into_iter().find(|name| !known.contains(name)) {
-            None => Ok(()),
-            Some(name) => Err(IoError::NoSuchName {
+        let mut asked = self.columns.iter().flatten().chain(&self.exclude).chain(&self.categories);
+        match asked.find(|name| !known.contains(name)) {
+            Some(name) if !known.is_empty() => Err(IoError::NoSuchName {
                 at: file.clone(),
                 what: "column",
                 name: name.clone(),
                 known: known.to_vec(),
             }),
+            _ if known.iter().any(|name| self.wants(name)) => Ok(()),
+            _ => Err(IoError::NoColumns { at: file.clone() }),
         }
     }
 }

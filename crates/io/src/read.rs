@@ -148,7 +148,7 @@ pub(crate) fn array_table(named: &Named, opened: &Opened, options: &ReadOptions)
     let table = Table::from_tensor_at(&tensor, place.clone())?;
     let names: Vec<String> = table.names().map(str::to_owned).collect();
     options.check_names(&names, &place)?;
-    if options.columns.is_none() {
+    if names.iter().all(|name| options.wants(name)) {
         return Ok(table);
     }
     let positions = (0..names.len()).filter(|&index| options.wants(&names[index])).collect();

@@ -55,7 +55,7 @@ pub(super) fn predict(
     Ok(predictions)
 }
 
-/// Row numbers count from 0, so that rows left out do not shift the others.
+/// With the numbers of the rows, which rows left out do not shift.
 pub(super) fn write_predictions(path: &Path, predictions: Predictions) -> anyhow::Result<()> {
     let mut columns = vec![row_numbers(&predictions.index)];
     if let Some(labels) = predictions.all.classes {
@@ -65,8 +65,9 @@ pub(super) fn write_predictions(path: &Path, predictions: Predictions) -> anyhow
     write_columns("--out", path, columns)
 }
 
+/// They count from 1, as in every sentence that names a row.
 fn row_numbers(index: &[u64]) -> Column {
-    numbers("row", index.iter().map(|&row| row as f64).collect())
+    numbers("row", index.iter().map(|&row| (row + 1) as f64).collect())
 }
 
 fn classes(labels: &[Label]) -> anyhow::Result<Column> {

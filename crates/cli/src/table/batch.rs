@@ -1,7 +1,7 @@
 //! One batch: a table's rows as features, target and weights.
 
 use super::Asked;
-use super::words::first_word;
+use super::words::{first_word, mostly_numbers};
 use crate::failure::Usage;
 use anyhow::anyhow;
 use spanwise::Matrix;
@@ -208,9 +208,15 @@ impl<'a> Outcome<'a> {
                 None => format!("{}: found categories", table.column_place(index)),
             };
             let message = format!("{found}; `{option}` names a column of numbers");
-            return Err(match option {
+            return Err(match (option, mostly_numbers(categories)) {
                 _ if word.is_some_and(|word| has_comma(word.text)) => Usage::with_hint(message, COMMA_HINT),
-                "--target" => Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes"),
+                (_, Some(numbers)) => {
+                    let hint = format!("{numbers} are numbers; leave a field empty where a value is missing");
+                    Usage::with_hint(message, hint)
+                }
+                ("--target", None) => {
+                    Usage::with_hint(message, "`--model logistic` or `softmax` predicts classes")
+                }
                 _ => Usage::new(message),
             }
             .into());

@@ -1,4 +1,4 @@
-//! Columns that are text because of a word or of commas, although numbers were meant.
+//! Columns that are text because of a word or of commas, although numbers were meant; and text that groups nothing.
 //!
 //! A word may stand anywhere in a file, and of a long one only the first rows are there when its columns are decided. The
 //! levels, though, are those of the whole file: they say whether there is a word, and which; the rows say where, if it is
@@ -10,15 +10,18 @@ use spanwise::linear::told::counted;
 use spanwise_io::{COMMA_HINT, Categories, Place, Table, Values, has_comma};
 use std::io::Write;
 
+/// Different words in a column from which on it is looked at whether they group rows.
+const MANY_LEVELS: usize = 20;
+
 /// Refuses columns of numbers with commas in them, and says which columns became categories although most of their values are
-/// numbers.
+/// numbers, or although nearly every row has a word of its own.
 pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
     // What is wrong with a target or with weights is said where they are taken.
     let roles: Vec<String> = Role::new(asked).names().collect();
     let meant = |name: &str| asked.pick.categories.iter().chain(&roles).any(|other| other == name);
     for (index, column) in first.columns().iter().enumerate() {
         let Values::Categories(categories) = &column.values else { continue };
-        if meant(&column.name) || asked.pick.exclude.contains(&column.name) {
+        if meant(&column.name) {
             continue;
         }
         let Some(word) = first_word(categories) else { continue };
@@ -27,14 +30,23 @@ pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
             let message = format!("{place}: found {:?}; a comma inside a number is not read", word.text);
             return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {}", asked.text_hint)));
         }
-        if let (Some(numbers), false) = (mostly_numbers(categories), asked.quiet) {
-            let note = format!(
-                "caution: {place}: found {:?}; {numbers} are numbers, and all were read as categories\n\
-                 hint: mend what is no number; {}\n",
-                word.text, asked.text_hint
-            );
+        let (found, levels) = (word.text, categories.levels().len());
+        let caution = if let Some(numbers) = mostly_numbers(categories) {
+            let what = "and all were read as categories\nhint: mend what is no number, and leave a field empty where a value \
+                        is missing";
+            format!("{place}: found {found:?}; {numbers} are numbers, {what}; {}", asked.text_hint)
+        } else if levels >= MANY_LEVELS && 2 * levels > categories.codes().len() {
+            let place = first.column_place(index);
+            format!(
+                "{place}: {levels} different words, {found:?} the first, and each becomes a column of 0 and 1\n\
+                 hint: names, dates and keys of rows explain nothing by themselves; leave such a column out"
+            )
+        } else {
+            continue;
+        };
+        if !asked.quiet {
             // If stderr is gone there is nobody to tell.
-            std::io::stderr().write_all(note.as_bytes()).ok();
+            std::io::stderr().write_all(format!("caution: {caution}\n").as_bytes()).ok();
         }
     }
     Ok(())
@@ -72,7 +84,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// How many of how many values are numbers, where most are: of the file's different ones, or of those in the first rows.
-fn mostly_numbers(categories: &Categories) -> Option<String> {
+pub(super) fn mostly_numbers(categories: &Categories) -> Option<String> {
     let numeric: Vec<bool> = categories.levels().iter().map(|level| is_number(level)).collect();
     let different = numeric.iter().filter(|&&is| is).count();
     if 2 * different > numeric.len() {

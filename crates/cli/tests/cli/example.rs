@@ -129,7 +129,7 @@ fn a_claim_that_cannot_hold_ends_with_one() {
     // 1e308·10 is no longer a number: the two ways cannot be compared.
     let run = spanwise(&["example", "66", "--x", "1e308,1e308", "--w", "10,-10"]);
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
-    assert!(run.stdout.contains("✗ 1 of 4 claims fail"), "{}", run.stdout);
+    assert!(run.stdout.contains("✗ 1 of 4 claims fails"), "{}", run.stdout);
     let json = spanwise(&["example", "66", "--x", "1e308,1e308", "--w", "10,-10", "--json"]);
     assert_eq!(json.code, 1);
     assert!(json.stdout.contains("\"NaN\""), "{}", json.stdout);

@@ -106,6 +106,7 @@ fn predictions_have_intervals() {
     let mut lines = predicted.lines();
     assert_eq!(lines.next(), Some("row,prediction,lower 95 %,upper 95 %"));
     let first: Vec<f64> = lines.next().unwrap().split(',').map(|field| field.parse().unwrap()).collect();
+    assert_eq!(first[0].to_bits(), 1.0_f64.to_bits(), "rows count from 1, as in sentences");
     assert!(
         (first[2] - 59_232.561_806).abs() < 1e-3 && (first[3] - 60_878.758_134).abs() < 1e-3,
         "{first:?}"

@@ -312,6 +312,13 @@ const BAD: &[(&str, &[&str])] = &[
     ),
     ("fit @commas.csv --target a --columns y --delimiter ;", &["commas.csv:2:1", "write 3.14 for 3,14"]),
     ("explain @commas.csv --target a --delimiter ;", &["commas.csv:2:1", "write 3.14 for 3,14"]),
+    (
+        "fit @dot.csv --target y",
+        &["dot.csv:3:2", "found \".\"", "4 of 5 different values are numbers; leave a field empty"],
+    ),
+    ("fit @good.csv --target y --columns a,zero,a", &["`--columns` names \"a\" twice"]),
+    ("measure @good.csv --exclude text,nothing", &["there is no column \"nothing\""]),
+    ("measure @only.csv --exclude y", &["only.csv", "no columns"]),
     ("fit @short.csv --target y", &["short.csv:3:2", "found 1 field; the first row has 2"]),
     ("measure 1,2;3,4 --delimiter ;", &["`--delimiter`", "is a matrix in the argument"]),
     ("fit @thousands.csv --target y", &["thousands.csv:2:1", "found \"1,234\"", "1234 for 1,234"]),
@@ -364,6 +371,7 @@ fn what_is_wrong_is_said_in_the_words_of_the_command() {
         ("only.csv", "y\n1\n2\n"),
         ("commas.csv", "a;y\n1,5;2\n2,5;3\n3,25;5\n4;6\n"),
         ("short.csv", "a,y\n1,2\n3\n4,5\n"),
+        ("dot.csv", "a,y\n1,2\n3,.\n4,5\n5,6\n6,7\n"),
         ("thousands.csv", "a,y\n\"1,234\",2\n\"1,234,567\",3\n12,5\n"),
         ("good.csv", "a,text,minus,zero,y\n1,x,1,0,3\n2,z,-1,0,5\n3,x,2,0,6\n5,z,1,0,6\n"),
     ]);
@@ -382,6 +390,18 @@ fn a_word_among_numbers_is_said_with_its_place() {
     assert!(run.stderr.starts_with("caution: ") && run.stderr.contains(said), "{}", run.stderr);
     files.run("fit @t.csv --target y --columns b --categories b").ended_with(0);
     files.run("fit @t.csv --target y --columns a").ended_with(0);
+}
+
+#[test]
+fn a_column_with_a_word_of_its_own_for_each_row_is_said() {
+    let row = |i: usize| format!("d{i},g{},{},{}", i % 5, i * i % 7, 2 * i);
+    let files = Files::new(&[("t.csv", &table("when,group,a,y", 30, row))]);
+    let run = files.run("fit t.csv --target y");
+    let said = "caution: t.csv, column 1 (column \"when\"): 30 different words, \"d0\" the first, and each becomes a column of 0 and 1";
+    assert!(run.stderr.contains(said) && !run.stderr.contains("group"), "{}", run.stderr);
+    for others in ["fit t.csv --target y --exclude when", "fit t.csv --target y --columns a,group"] {
+        assert_eq!(files.run(others).stderr, "", "{others}");
+    }
 }
 
 #[test]

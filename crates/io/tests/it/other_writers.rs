@@ -141,3 +141,19 @@ fn columns_can_be_left_out_and_numbers_made_categories() {
     assert_eq!(table.names().collect::<Vec<_>>(), ["n", "ok"]);
     assert_eq!(categories(&table, "n").levels(), ["1", "2", "3", "4"]);
 }
+
+#[test]
+fn what_an_excluded_column_holds_does_not_matter() {
+    let without = |name: &str| ReadOptions { exclude: vec![name.to_owned()], ..ReadOptions::default() };
+    for name in TABLES {
+        let table = read_table(data(name), &without("city")).unwrap();
+        assert_eq!(table.names().collect::<Vec<_>>(), ["x", "n", "ok", "level"], "{name}");
+    }
+    let table = read_table(data("f32.npy"), &without("c0")).unwrap();
+    assert!(table.names().all(|name| name != "c0"));
+    // Its only column is of a type that cannot be read; that is not looked at.
+    let error = read_table(data("date.parquet"), &without("day")).unwrap_err();
+    assert!(error.to_string().ends_with("the table has no columns"), "{error}");
+    let error = read_table(data("snappy.parquet"), &without("town")).unwrap_err();
+    assert!(error.to_string().contains("there is no column \"town\""), "{error}");
+}

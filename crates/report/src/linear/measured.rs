@@ -137,8 +137,14 @@ fn span_answer(page: &mut Block, span: &SpanAnswer, measured: &Measured) {
     );
     let names = measured.column_measures.iter().map(|column| column.name.as_str());
     let used = names.zip(&span.coefficients).filter(|&(_, &c)| c != 0.0).take(SHOWN);
-    let terms: Vec<String> = used.map(|(name, &c)| format!("{}·{name}", significant(c, 6))).collect();
-    let sum = if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") };
+    let terms = used.enumerate().map(|(i, (name, &c))| match (i, c < 0.0) {
+        (0, _) => format!("{}·{name}", significant(c, 6)),
+        (_, minus) => {
+            format!(" {} {}·{name}", if minus { '−' } else { '+' }, significant(c.abs(), 6))
+        }
+    });
+    let sum: String = terms.collect();
+    let sum = if sum.is_empty() { "0" } else { &sum };
     let only = if span.unique { "" } else { " (among others)" };
     indented(page, &format!("part inside = {sum}{only}"));
     let certificate = format!(
@@ -172,12 +178,12 @@ fn hull_answers(page: &mut Block, answers: &[HullAnswer]) {
                 number_text(answer.distance)
             ),
         };
-        page.push(Line::new(style, mark).and(Style::Text, format!("point {} {verdict}", answer.point)));
+        page.push(Line::new(style, mark).and(Style::Text, format!("point {} {verdict}", answer.point + 1)));
         let shown = answer
             .weights
             .iter()
             .take(8)
-            .map(|&(row, weight)| format!("{}·row {row}", significant(weight, 6)));
+            .map(|&(row, weight)| format!("{}·row {}", significant(weight, 6), row + 1));
         let more = if answer.weights.len() > 8 { " + …" } else { "" };
         let what = if answer.inside { "it is" } else { "nearest:" };
         let only = if answer.unique { "" } else { " (among others)" };
