@@ -80,7 +80,7 @@ impl Sums {
     }
 
     /// Numbers to a panel.
-    fn panel_len(panels: usize) -> usize {
+    pub(super) fn panel_len(panels: usize) -> usize {
         panels * PANEL * PANEL
     }
 
@@ -143,7 +143,8 @@ fn shared(isa: Isa, tall: &Tall<'_>) -> Sums {
             stop::check();
             for (packed, &first) in packed.chunks_exact(tile_len).zip(&firsts) {
                 let tile = Tile { packed, stride, rows: rows_of(first).len(), panels };
-                dispatch(isa, Update { tile, first_panel: i * outer::BLOCK, out, next: None });
+                let apart = Sums::panel_len(panels);
+                dispatch(isa, Update { tile, first_panel: i * outer::BLOCK, out, apart, next: None });
             }
         });
     }
@@ -210,7 +211,8 @@ impl Kernel for Leaf<'_> {
             pack::panels(isa, &rows, stride, &mut packed);
             let tile = Tile { packed: &packed, stride, rows: count, panels };
             let next = Some(rows.x).filter(|_| first + count < self.rows.end);
-            Update { tile, first_panel: 0, out: &mut sums.data, next }.run(isa);
+            let apart = Sums::panel_len(panels);
+            Update { tile, first_panel: 0, out: &mut sums.data, apart, next }.run(isa);
         }
         sums
     }

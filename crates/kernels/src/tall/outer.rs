@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// A tile of rows, packed into panels of [`PANEL`] columns.
 #[derive(Clone, Copy)]
-pub(super) struct Tile<'a> {
+pub(crate) struct Tile<'a> {
     /// `panels × stride × PANEL`.
     pub packed: &'a [f64],
     /// Rows from one panel to the next.
@@ -38,13 +38,29 @@ pub(super) struct Tile<'a> {
     pub panels: usize,
 }
 
+impl Tile<'_> {
+    /// The panels lie inside the memory.
+    #[inline(always)]
+    fn check(&self) {
+        assert!(self.rows <= self.stride && self.panels * self.stride * PANEL <= self.packed.len());
+    }
+
+    /// Where a column begins; its numbers are [`PANEL`] apart.
+    #[inline(always)]
+    fn column(&self, column: usize) -> *const f64 {
+        self.packed[(column / PANEL) * self.stride * PANEL + column % PANEL..].as_ptr()
+    }
+}
+
 /// Adds a tile to some panels of G.
-pub(super) struct Update<'a> {
+pub(crate) struct Update<'a> {
     pub tile: Tile<'a>,
     /// The panel that `out` starts with.
     pub first_panel: usize,
-    /// Whole panels of G, each `8·panels × 8`.
+    /// Panels of G, `8·panels × 8` each, row after row.
     pub out: &'a mut [f64],
+    /// Numbers of `out` from one panel to the next.
+    pub apart: usize,
     /// The rows of the tile, where they lie; the memory after them is fetched.
     pub next: Option<Block<'a>>,
 }
@@ -54,26 +70,58 @@ impl Kernel for Update<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, isa: S) {
-        let Tile { packed, stride, rows, panels } = self.tile;
-        let panel_len = panels * PANEL * PANEL;
-        assert!(rows <= stride && panels * stride * PANEL <= packed.len());
-        let last_panel = self.first_panel + self.out.len() / panel_len.max(1);
-        assert!(last_panel <= panels);
+        let Tile { packed, rows, panels, .. } = self.tile;
+        self.tile.check();
+        let apart = self.apart.max(1);
+        assert!(self.first_panel + self.out.len().div_ceil(apart) <= panels);
         // As many whole panels as GROUP vectors are wide, at least one.
         let most = (S::GROUP * S::LANES / PANEL).max(1);
         let ahead = Ahead::of(self.next, register_tiles(panels, most) * rows, packed);
-        let mut products = Products { tile: self.tile, ahead };
+        let mut products = Products { left: self.tile, tile: self.tile, apart, ahead };
         let mut first = self.first_panel;
-        for out in self.out.chunks_mut(BLOCK * panel_len.max(1)) {
-            let last = first + out.len() / panel_len;
+        for out in self.out.chunks_mut(BLOCK * apart) {
+            let last = first + out.len().div_ceil(apart);
             products.block(isa, Groups { panels: first..last, most }, out);
             first = last;
         }
     }
 }
 
+/// Adds to eight rows of some panels of G: one panel of a tile's columns against all of another tile of as many rows.
+pub(crate) struct Across<'a> {
+    pub left: Tile<'a>,
+    /// Which panel of `left`, and so which rows of `out`.
+    pub panel: usize,
+    pub right: Tile<'a>,
+    /// The panels of G that `right` stands for.
+    pub out: &'a mut [f64],
+    /// Numbers of `out` from one panel to the next.
+    pub apart: usize,
+}
+
+impl Across<'_> {
+    #[inline(always)]
+    pub(crate) fn run<S: Simd>(self, isa: S) {
+        self.left.check();
+        self.right.check();
+        assert!(self.right.rows <= self.left.rows);
+        let most = (S::GROUP * S::LANES / PANEL).max(1);
+        let ahead = Ahead::of(None, 0, self.right.packed);
+        let mut products = Products { left: self.left, tile: self.right, apart: self.apart, ahead };
+        for group in (Groups { panels: 0..self.right.panels, most }) {
+            let (mut first, end) = (self.panel * PANEL, (self.panel + 1) * PANEL);
+            while first < end {
+                let height = height::<S>(end - first);
+                let out = &mut self.out[group.start * self.apart..];
+                products.set(isa, height, group.len(), Place { first, panel: group.start, out });
+                first += height;
+            }
+        }
+    }
+}
+
 /// Panels to a block: with 128 rows some 100 KiB, in the second cache of every machine. A multiple of every group's width.
-pub(super) const BLOCK: usize = 12;
+pub(crate) const BLOCK: usize = 12;
 
 /// Panels taken by groups of at most `most`.
 #[derive(Clone)]
@@ -103,9 +151,12 @@ fn register_tiles(panels: usize, most: usize) -> usize {
     (0..panels).step_by(most).map(|p| (p * PANEL).div_ceil(height) + most.min(panels - p)).sum()
 }
 
-/// Outer products of the columns of a tile.
+/// Outer products of the columns of two tiles, which may be the same.
 struct Products<'a> {
+    left: Tile<'a>,
     tile: Tile<'a>,
+    /// Numbers from one panel of G to the next.
+    apart: usize,
     ahead: Ahead,
 }
 
@@ -120,8 +171,8 @@ impl Products<'_> {
     /// All columns up to the block's own against its panels.
     #[inline(always)]
     fn block<S: Simd>(&mut self, isa: S, groups: Groups, out: &mut [f64]) {
-        let (before, panel_len) = (groups.panels.start, self.tile.panels * PANEL * PANEL);
-        let of = |group: &Range<usize>| (group.start - before) * panel_len;
+        let (before, apart) = (groups.panels.start, self.apart);
+        let of = |group: &Range<usize>| (group.start - before) * apart;
         let mut first = 0;
         while first < before * PANEL {
             let height = height::<S>(before * PANEL - first);
@@ -160,9 +211,8 @@ impl Products<'_> {
     /// A group of panels against itself.
     #[inline(always)]
     fn diagonal<S: Simd>(&mut self, isa: S, group: Range<usize>, out: &mut [f64]) {
-        let panel_len = self.tile.panels * PANEL * PANEL;
         for p in group.clone() {
-            let out = &mut out[(p - group.start) * panel_len..];
+            let out = &mut out[(p - group.start) * self.apart..];
             let place = Place { first: p * PANEL, panel: p, out };
             match (group.end - p) * (PANEL / S::LANES) {
                 1 => self.sums::<S, 8, 1, true>(isa, place),
@@ -181,30 +231,30 @@ impl Products<'_> {
         isa: S,
         place: Place<'_>,
     ) {
-        let Tile { packed, stride, rows, panels } = self.tile;
+        let rows = self.tile.rows;
         let Place { first, panel, out } = place;
         let per_panel = PANEL / S::LANES;
-        assert!(first + ROWS <= panels * PANEL && panel + VECTORS.div_ceil(per_panel) <= panels);
-        let at = |column: usize| (column / PANEL) * stride * PANEL + column % PANEL;
-        let mut left = [packed.as_ptr(); ROWS];
+        assert!(first + ROWS <= self.left.panels * PANEL);
+        assert!(panel + VECTORS.div_ceil(per_panel) <= self.tile.panels);
+        let mut left = [self.left.packed.as_ptr(); ROWS];
         for (r, left) in left.iter_mut().enumerate() {
-            *left = packed[at(first + r)..].as_ptr();
+            *left = self.left.column(first + r);
         }
-        let mut right = [packed.as_ptr(); VECTORS];
+        let mut right = [self.tile.packed.as_ptr(); VECTORS];
         for (v, right) in right.iter_mut().enumerate() {
-            *right = packed[at(panel * PANEL + v * S::LANES)..].as_ptr();
+            *right = self.tile.column(panel * PANEL + v * S::LANES);
         }
         // Where G is large its lines are far away; they arrive while the sums are formed.
         for v in (0..VECTORS).step_by(per_panel) {
-            let from = (v / per_panel) * panels * PANEL * PANEL + first * PANEL;
+            let from = (v / per_panel) * self.apart + first * PANEL;
             (0..ROWS).for_each(|r| prefetch(out[from + r * PANEL..].as_ptr()));
         }
         let (fetched, step) = self.ahead.take(rows);
         let mut sums = [[isa.zero(); VECTORS]; ROWS];
         for k in 0..rows {
             prefetch(fetched.wrapping_add(k * step));
-            // SAFETY: all columns lie inside the tile's panels (asserted above), k < rows ≤ stride, and the panels lie inside
-            // `packed` (asserted in `run`).
+            // SAFETY: all columns lie inside the tiles' panels (asserted above), k is below the rows of both, and the panels lie
+            // inside `packed` (asserted where the tiles came in).
             unsafe {
                 let mut b = [isa.zero(); VECTORS];
                 for (b, right) in b.iter_mut().zip(right) {
@@ -220,7 +270,7 @@ impl Products<'_> {
                 }
             }
         }
-        for (v, from) in (0..VECTORS).map(|v| (v, (v / per_panel) * panels * PANEL * PANEL)) {
+        for (v, from) in (0..VECTORS).map(|v| (v, (v / per_panel) * self.apart)) {
             for r in 0..ROWS {
                 let to = &mut out[from + (first + r) * PANEL + (v % per_panel) * S::LANES..][..S::LANES];
                 isa.store(isa.add(isa.load(to), sums[r][v]), to);

@@ -132,7 +132,8 @@ impl<A> Kernel for Leaf<'_, A> {
             tile.weigh(isa, roots, targets, d);
             let tile = Tile { packed: &packed, stride, rows: count, panels };
             let next = Some(block).filter(|_| every == 1 && first + count < n);
-            Update { tile, first_panel: 0, out: &mut sums.data, next }.run(isa);
+            let apart = Sums::panel_len(panels);
+            Update { tile, first_panel: 0, out: &mut sums.data, apart, next }.run(isa);
         }
         (sums, said)
     }
