@@ -18,7 +18,7 @@
 use crate::Matrix;
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
 use crate::stop;
-use crate::tall::outer::{self, Across, Tile, Update};
+use crate::tall::outer::{self, Across, Tile, Update, shares, start};
 use crate::tall::{Aligned, PANEL};
 use rayon::prelude::*;
 
@@ -53,29 +53,32 @@ fn cholesky_on(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
 fn by_blocks(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
     let n = g.rows();
     let panels = n.div_ceil(PANEL);
-    let apart = panels * SQUARE;
-    let mut h = negated(g, panels);
+    let mut h = negated(g);
     let mut packed = Aligned::zeros(panels * PACKED);
     for first in (0..panels).step_by(BLOCK / PANEL) {
         stop::check();
         let own = (panels - first).min(BLOCK / PANEL);
         let (corner, right) = packed[..(panels - first) * PACKED].split_at_mut(own * PACKED);
         // From the block's first row and column on.
-        let left = &mut h[first * apart + first * SQUARE..];
-        let (block, beyond) = left.split_at_mut(left.len().min(own * apart));
-        let done = dispatch(isa, Corner { h: block, apart, packed: corner });
+        let left = &mut h[start(first) + first * SQUARE..];
+        let end = left.len().min(start(first + own) - start(first));
+        let (block, beyond) = left.split_at_mut(end);
+        let done = dispatch(isa, Corner { h: block, before: first, packed: corner });
         done.map_err(|pivot| first * PANEL + pivot)?;
-        let corner = &*corner;
-        let share = panels_to_a_share(panels - first - own);
-        let shares = beyond.par_chunks_mut(share * apart).zip(right.par_chunks_mut(share * PACKED));
-        shares.with_max_len(1).for_each(|(h, packed)| dispatch(isa, Right { h, apart, corner, packed }));
-        let (rows, right) = (first * PANEL, &*right);
-        let rest = Tile { packed: right, stride: STRIDE, rows: own * PANEL, panels: panels - first - own };
+        let (corner, rest) = (&*corner, first + own..panels);
+        let share = panels_to_a_share(rest.len());
+        let of_h = shares(beyond, rest.clone(), share).into_par_iter();
+        of_h.zip(right.par_chunks_mut(share * PACKED)).with_max_len(1).for_each(|((panels, h), packed)| {
+            dispatch(isa, Right { h, before: panels.start, corner, packed });
+        });
+        let (rows, before) = (first * PANEL, rest.start);
+        let tile = Tile { packed: right, stride: STRIDE, rows: own * PANEL, panels: rest.len() };
         // What is below the block's rows.
-        let below = beyond.get_mut(own * SQUARE..).unwrap_or_default();
-        below.par_chunks_mut(share * apart).enumerate().with_max_len(1).for_each(|(i, out)| {
+        let below = shares(beyond.get_mut(own * SQUARE..).unwrap_or_default(), rest, share);
+        below.into_par_iter().with_max_len(1).for_each(|(panels, out)| {
             stop::check();
-            dispatch(isa, Update { tile: rest, first_panel: i * share, out, apart, next: None });
+            let panels = panels.start - before..panels.end - before;
+            dispatch(isa, Update { tile, before, panels, out, next: None });
         });
         let packed = packed.chunks_exact(PACKED);
         let of_block = g.as_mut_slice()[rows * n..].par_chunks_mut(n).take(own * PANEL);
@@ -98,21 +101,20 @@ fn panels_to_a_share(panels: usize) -> usize {
 }
 
 /// `−G` on and above the diagonal, by panels; where G ends within a panel, the identity goes on.
-fn negated(g: &Matrix, panels: usize) -> Aligned {
-    let (n, apart) = (g.rows(), panels * SQUARE);
-    let mut h = Aligned::zeros(panels * apart);
-    h.par_chunks_mut((outer::BLOCK * apart).max(1)).enumerate().for_each(|(i, h)| {
-        let first = i * outer::BLOCK * PANEL;
-        for row in 0..n.min(first + outer::BLOCK * PANEL) {
-            let from = g.row(row)[first..].chunks(PANEL).zip(h.chunks_exact_mut(apart));
-            for (from, to) in from.skip(row.saturating_sub(first) / PANEL) {
-                let to = &mut to[row * PANEL..][..PANEL];
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = -from);
+fn negated(g: &Matrix) -> Aligned {
+    let n = g.rows();
+    let panels = n.div_ceil(PANEL);
+    let mut h = Aligned::zeros(start(panels));
+    shares(&mut h, 0..panels, outer::BLOCK).into_par_iter().for_each(|(panels, h)| {
+        for row in 0..n.min(panels.end * PANEL) {
+            for p in panels.start.max(row / PANEL)..panels.end {
+                let to = &mut h[start(p) - start(panels.start) + row * PANEL..][..PANEL];
+                to.iter_mut().zip(&g.row(row)[p * PANEL..]).for_each(|(to, from)| *to = -from);
             }
         }
     });
     for i in n..panels * PANEL {
-        h[(panels - 1) * apart + i * PANEL + i % PANEL] = -1.0;
+        h[start(panels - 1) + i * PANEL + i % PANEL] = -1.0;
     }
     h
 }
@@ -121,7 +123,8 @@ fn negated(g: &Matrix, panels: usize) -> Aligned {
 struct Corner<'a> {
     /// Panels of H, from the block's first row on.
     h: &'a mut [f64],
-    apart: usize,
+    /// The first of them.
+    before: usize,
     /// As many packed panels, which become R.
     packed: &'a mut [f64],
 }
@@ -133,14 +136,17 @@ impl Kernel for Corner<'_> {
     fn run<S: Simd>(self, isa: S) -> Result<(), usize> {
         let panels = self.packed.len() / PACKED;
         for p in 0..panels {
-            let rows = Rows { first: p * PANEL, apart: self.apart };
-            let (right, h) = (&mut self.packed[p * PACKED..], &mut self.h[p * self.apart..]);
+            let before = self.before + p;
+            let rows = Rows { first: p * PANEL, before };
+            let h = &mut self.h[start(before) - start(self.before)..];
+            let right = &mut self.packed[p * PACKED..];
             rows.add(isa, right, 0, right, h);
             let square = factored(&h[p * SQUARE..][..SQUARE]).map_err(|pivot| p * PANEL + pivot)?;
             let (own, right) = right.split_at_mut(PACKED);
             own[p * SQUARE..][..SQUARE].copy_from_slice(square.as_flattened());
             if !right.is_empty() {
-                rows.solve(isa, &square, &h[self.apart..], right);
+                let rows = Rows { before: before + 1, ..rows };
+                rows.solve(isa, &square, &h[start(before + 1) - start(before)..], right);
             }
         }
         Ok(())
@@ -151,7 +157,8 @@ impl Kernel for Corner<'_> {
 struct Right<'a> {
     /// Panels of H, from the block's first row on.
     h: &'a mut [f64],
-    apart: usize,
+    /// The first of them.
+    before: usize,
     /// The corner's panels of R.
     corner: &'a [f64],
     /// As many packed panels as of H, which become R.
@@ -164,7 +171,7 @@ impl Kernel for Right<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, isa: S) {
         for (p, own) in self.corner.chunks_exact(PACKED).enumerate() {
-            let rows = Rows { first: p * PANEL, apart: self.apart };
+            let rows = Rows { first: p * PANEL, before: self.before };
             rows.add(isa, self.corner, p, self.packed, self.h);
             let (square, _) = own[p * SQUARE..][..SQUARE].as_chunks::<PANEL>();
             rows.solve(isa, square, self.h, self.packed);
@@ -172,12 +179,12 @@ impl Kernel for Right<'_> {
     }
 }
 
-/// Eight rows of a block.
+/// Eight rows of a block, in some panels of H.
 struct Rows {
-    /// The first of them.
+    /// The first of the rows.
     first: usize,
-    /// Numbers of H from one panel to the next.
-    apart: usize,
+    /// The first of the panels.
+    before: usize,
 }
 
 impl Rows {
@@ -186,14 +193,14 @@ impl Rows {
     fn add<S: Simd>(&self, isa: S, left: &[f64], panel: usize, right: &[f64], h: &mut [f64]) {
         let tile = |packed| Tile { packed, stride: STRIDE, rows: self.first, panels: packed.len() / PACKED };
         let out = &mut h[(self.first - panel * PANEL) * PANEL..];
-        Across { left: tile(left), panel, right: tile(right), out, apart: self.apart }.run(isa);
+        Across { left: tile(left), panel, right: tile(right), before: self.before, out }.run(isa);
     }
 
     /// The rows themselves: what is left of them, `−H`, with the triangle of `square` before it taken away.
     #[inline(always)]
     fn solve<S: Lanes<f64>>(&self, isa: S, square: &[[f64; PANEL]], h: &[f64], packed: &mut [f64]) {
-        for (h, packed) in h.chunks(self.apart).zip(packed.chunks_exact_mut(PACKED)) {
-            let h = &h[self.first * PANEL..][..SQUARE];
+        for (p, packed) in (self.before..).zip(packed.chunks_exact_mut(PACKED)) {
+            let h = &h[start(p) - start(self.before) + self.first * PANEL..][..SQUARE];
             let packed = &mut packed[self.first * PANEL..][..SQUARE];
             for v in (0..PANEL).step_by(S::LANES) {
                 let mut x = [isa.zero(); PANEL];

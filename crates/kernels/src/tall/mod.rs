@@ -36,7 +36,7 @@ mod tests;
 
 pub(crate) use aligned::Aligned;
 pub use biased::{Bounds, residual_and_gradient_within};
-pub use gram::gram;
+pub use gram::{gram, gram_of_columns};
 pub use householder::{Triangle, triangle};
 pub(crate) use pack::PANEL;
 pub use product::{multiply, transpose_multiply};

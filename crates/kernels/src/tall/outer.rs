@@ -52,15 +52,38 @@ impl Tile<'_> {
     }
 }
 
+/// Numbers of G before panel `p`: each panel is as high as its last column is far, row after row, so G is kept as a triangle.
+#[inline(always)]
+pub(crate) fn start(p: usize) -> usize {
+    p * (p + 1) / 2 * (PANEL * PANEL)
+}
+
+/// Some panels of G, by shares of at most `most` panels, each with its panels. `g` begins in the first of them, and where it begins
+/// some rows down, so does each share.
+pub(crate) fn shares(
+    mut g: &mut [f64],
+    panels: Range<usize>,
+    most: usize,
+) -> Vec<(Range<usize>, &mut [f64])> {
+    let mut shares = Vec::new();
+    for first in panels.clone().step_by(most) {
+        let last = panels.end.min(first + most);
+        let (share, rest) = g.split_at_mut(g.len().min(start(last) - start(first)));
+        shares.push((first..last, share));
+        g = rest;
+    }
+    shares
+}
+
 /// Adds a tile to some panels of G.
 pub(crate) struct Update<'a> {
     pub tile: Tile<'a>,
-    /// The panel that `out` starts with.
-    pub first_panel: usize,
-    /// Panels of G, `8·panels × 8` each, row after row.
+    /// The panel of G that the tile begins with; its columns are also the rows of G from this panel's on.
+    pub before: usize,
+    /// Which panels of the tile.
+    pub panels: Range<usize>,
+    /// The panels of G that these stand for, from the first row that the tile stands for.
     pub out: &'a mut [f64],
-    /// Numbers of `out` from one panel to the next.
-    pub apart: usize,
     /// The rows of the tile, where they lie; the memory after them is fetched.
     pub next: Option<Block<'a>>,
 }
@@ -72,17 +95,15 @@ impl Kernel for Update<'_> {
     fn run<S: Simd>(self, isa: S) {
         let Tile { packed, rows, panels, .. } = self.tile;
         self.tile.check();
-        let apart = self.apart.max(1);
-        assert!(self.first_panel + self.out.len().div_ceil(apart) <= panels);
+        assert!(self.panels.end <= panels);
         // As many whole panels as GROUP vectors are wide, at least one.
         let most = (S::GROUP * S::LANES / PANEL).max(1);
         let ahead = Ahead::of(self.next, register_tiles(panels, most) * rows, packed);
-        let mut products = Products { left: self.tile, tile: self.tile, apart, ahead };
-        let mut first = self.first_panel;
-        for out in self.out.chunks_mut(BLOCK * apart) {
-            let last = first + out.len().div_ceil(apart);
-            products.block(isa, Groups { panels: first..last, most }, out);
-            first = last;
+        let origin = start(self.before + self.panels.start);
+        let place = Place { before: self.before, origin, out: self.out };
+        let mut products = Products { left: self.tile, tile: self.tile, place, ahead };
+        for first in self.panels.clone().step_by(BLOCK) {
+            products.block(isa, Groups { panels: first..self.panels.end.min(first + BLOCK), most });
         }
     }
 }
@@ -93,10 +114,10 @@ pub(crate) struct Across<'a> {
     /// Which panel of `left`, and so which rows of `out`.
     pub panel: usize,
     pub right: Tile<'a>,
-    /// The panels of G that `right` stands for.
+    /// The panel of G that `right` begins with.
+    pub before: usize,
+    /// The panels of G that `right` stands for, from the first row that `left` stands for.
     pub out: &'a mut [f64],
-    /// Numbers of `out` from one panel to the next.
-    pub apart: usize,
 }
 
 impl Across<'_> {
@@ -107,13 +128,13 @@ impl Across<'_> {
         assert!(self.right.rows <= self.left.rows);
         let most = (S::GROUP * S::LANES / PANEL).max(1);
         let ahead = Ahead::of(None, 0, self.right.packed);
-        let mut products = Products { left: self.left, tile: self.right, apart: self.apart, ahead };
+        let place = Place { before: self.before, origin: start(self.before), out: self.out };
+        let mut products = Products { left: self.left, tile: self.right, place, ahead };
         for group in (Groups { panels: 0..self.right.panels, most }) {
             let (mut first, end) = (self.panel * PANEL, (self.panel + 1) * PANEL);
             while first < end {
                 let height = height::<S>(end - first);
-                let out = &mut self.out[group.start * self.apart..];
-                products.set(isa, height, group.len(), Place { first, panel: group.start, out });
+                products.set(isa, height, first, group.clone());
                 first += height;
             }
         }
@@ -155,70 +176,77 @@ fn register_tiles(panels: usize, most: usize) -> usize {
 struct Products<'a> {
     left: Tile<'a>,
     tile: Tile<'a>,
-    /// Numbers from one panel of G to the next.
-    apart: usize,
+    place: Place<'a>,
     ahead: Ahead,
 }
 
-/// Where a register tile of sums lies in G: rows `first ..`, panels `panel ..`, which start at `out`.
+/// Where sums lie in G.
 struct Place<'a> {
-    first: usize,
-    panel: usize,
+    /// The panel of G that the tile begins with.
+    before: usize,
+    /// Numbers of G before the panel that `out` begins with.
+    origin: usize,
     out: &'a mut [f64],
+}
+
+impl Place<'_> {
+    /// Row `row` of the tile's panel `panel`, from there on.
+    #[inline(always)]
+    fn at(&mut self, panel: usize, row: usize) -> &mut [f64] {
+        &mut self.out[start(self.before + panel) - self.origin + row * PANEL..]
+    }
 }
 
 impl Products<'_> {
     /// All columns up to the block's own against its panels.
     #[inline(always)]
-    fn block<S: Simd>(&mut self, isa: S, groups: Groups, out: &mut [f64]) {
-        let (before, apart) = (groups.panels.start, self.apart);
-        let of = |group: &Range<usize>| (group.start - before) * apart;
+    fn block<S: Simd>(&mut self, isa: S, groups: Groups) {
+        let before = groups.panels.start * PANEL;
         let mut first = 0;
-        while first < before * PANEL {
-            let height = height::<S>(before * PANEL - first);
+        while first < before {
+            let height = height::<S>(before - first);
             for group in groups.clone() {
-                let out = &mut out[of(&group)..];
-                self.set(isa, height, group.len(), Place { first, panel: group.start, out });
+                self.set(isa, height, first, group);
             }
             first += height;
         }
         for group in groups {
-            let (own, out) = (group.start * PANEL, &mut out[of(&group)..]);
-            let mut first = before * PANEL;
+            let own = group.start * PANEL;
+            let mut first = before;
             while first < own {
                 let height = height::<S>(own - first);
-                self.set(isa, height, group.len(), Place { first, panel: group.start, out: &mut *out });
+                self.set(isa, height, first, group.clone());
                 first += height;
             }
-            self.diagonal(isa, group, out);
+            self.diagonal(isa, group);
         }
     }
 
-    /// One set of columns against one group of panels.
+    /// A set of `height` columns from `first` on against a group of panels.
     #[inline(always)]
-    fn set<S: Simd>(&mut self, isa: S, height: usize, group: usize, place: Place<'_>) {
-        match (group * (PANEL / S::LANES), height) {
-            (1, _) => self.sums::<S, 8, 1, false>(isa, place),
-            (3, _) => self.sums::<S, 8, 3, false>(isa, place),
-            (2, PANEL) => self.sums::<S, 8, 2, false>(isa, place),
-            (2, 4) => self.sums::<S, 4, 2, false>(isa, place),
-            (2, _) => self.sums::<S, 6, 2, false>(isa, place),
-            (_, 4) => self.sums::<S, 4, 4, false>(isa, place),
-            (_, _) => self.sums::<S, 6, 4, false>(isa, place),
+    fn set<S: Simd>(&mut self, isa: S, height: usize, first: usize, group: Range<usize>) {
+        let panel = group.start;
+        match (group.len() * (PANEL / S::LANES), height) {
+            (1, _) => self.sums::<S, 8, 1, false>(isa, first, panel),
+            (3, _) => self.sums::<S, 8, 3, false>(isa, first, panel),
+            (2, PANEL) => self.sums::<S, 8, 2, false>(isa, first, panel),
+            (2, 4) => self.sums::<S, 4, 2, false>(isa, first, panel),
+            (2, _) => self.sums::<S, 6, 2, false>(isa, first, panel),
+            (_, 4) => self.sums::<S, 4, 4, false>(isa, first, panel),
+            (_, _) => self.sums::<S, 6, 4, false>(isa, first, panel),
         }
     }
 
     /// A group of panels against itself.
     #[inline(always)]
-    fn diagonal<S: Simd>(&mut self, isa: S, group: Range<usize>, out: &mut [f64]) {
+    fn diagonal<S: Simd>(&mut self, isa: S, group: Range<usize>) {
         for p in group.clone() {
-            let out = &mut out[(p - group.start) * self.apart..];
-            let place = Place { first: p * PANEL, panel: p, out };
+            let first = p * PANEL;
             match (group.end - p) * (PANEL / S::LANES) {
-                1 => self.sums::<S, 8, 1, true>(isa, place),
-                2 => self.sums::<S, 8, 2, true>(isa, place),
-                3 => self.sums::<S, 8, 3, true>(isa, place),
-                _ => self.sums::<S, 8, 4, true>(isa, place),
+                1 => self.sums::<S, 8, 1, true>(isa, first, p),
+                2 => self.sums::<S, 8, 2, true>(isa, first, p),
+                3 => self.sums::<S, 8, 3, true>(isa, first, p),
+                _ => self.sums::<S, 8, 4, true>(isa, first, p),
             }
         }
     }
@@ -229,10 +257,10 @@ impl Products<'_> {
     fn sums<S: Lanes<f64>, const ROWS: usize, const VECTORS: usize, const DIAGONAL: bool>(
         &mut self,
         isa: S,
-        place: Place<'_>,
+        first: usize,
+        panel: usize,
     ) {
         let rows = self.tile.rows;
-        let Place { first, panel, out } = place;
         let per_panel = PANEL / S::LANES;
         assert!(first + ROWS <= self.left.panels * PANEL);
         assert!(panel + VECTORS.div_ceil(per_panel) <= self.tile.panels);
@@ -246,8 +274,8 @@ impl Products<'_> {
         }
         // Where G is large its lines are far away; they arrive while the sums are formed.
         for v in (0..VECTORS).step_by(per_panel) {
-            let from = (v / per_panel) * self.apart + first * PANEL;
-            (0..ROWS).for_each(|r| prefetch(out[from + r * PANEL..].as_ptr()));
+            let out = self.place.at(panel + v / per_panel, first);
+            (0..ROWS).for_each(|r| prefetch(out[r * PANEL..].as_ptr()));
         }
         let (fetched, step) = self.ahead.take(rows);
         let mut sums = [[isa.zero(); VECTORS]; ROWS];
@@ -270,9 +298,10 @@ impl Products<'_> {
                 }
             }
         }
-        for (v, from) in (0..VECTORS).map(|v| (v, (v / per_panel) * self.apart)) {
+        for v in 0..VECTORS {
+            let out = self.place.at(panel + v / per_panel, first);
             for r in 0..ROWS {
-                let to = &mut out[from + (first + r) * PANEL + (v % per_panel) * S::LANES..][..S::LANES];
+                let to = &mut out[r * PANEL + (v % per_panel) * S::LANES..][..S::LANES];
                 isa.store(isa.add(isa.load(to), sums[r][v]), to);
             }
         }
