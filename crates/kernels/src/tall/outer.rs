@@ -206,6 +206,11 @@ impl Products<'_> {
         while first < before {
             let height = height::<S>(before - first);
             for group in groups.clone() {
+                if group.end == groups.panels.end {
+                    // The last columns of the next set: they come from far where the table is wide.
+                    let panel = (first + 2 * height - 1).min(before - 1) / PANEL;
+                    self.ahead.panel = Some(self.left.column(panel * PANEL));
+                }
                 self.set(isa, height, first, group);
             }
             first += height;
@@ -326,6 +331,8 @@ struct Ahead {
     step: usize,
     /// Rounds left until all is fetched.
     rounds: usize,
+    /// A packed panel that is needed soon, fetched where nothing else has to be.
+    panel: Option<*const f64>,
     /// Where nothing has to be fetched any more: memory that is in the first cache.
     idle: *const f64,
 }
@@ -341,17 +348,18 @@ impl Ahead {
                 let numbers = block.rows() * stride;
                 let step = numbers.div_ceil(rounds).min(PANEL);
                 let from = block.data().as_ptr().wrapping_add(numbers);
-                Ahead { from, step, rounds: numbers.div_ceil(step.max(1)), idle }
+                Ahead { from, step, rounds: numbers.div_ceil(step.max(1)), panel: None, idle }
             }
-            _ => Ahead { from: idle, step: 0, rounds: 0, idle },
+            _ => Ahead { from: idle, step: 0, rounds: 0, panel: None, idle },
         }
     }
 
     /// Where the next `rounds` begin to fetch, and how far apart.
     #[inline(always)]
     fn take(&mut self, rounds: usize) -> (*const f64, usize) {
+        let panel = self.panel.take();
         if self.rounds == 0 {
-            return (self.idle, 0);
+            return panel.map_or((self.idle, 0), |panel| (panel, PANEL));
         }
         let from = self.from;
         self.from = from.wrapping_add(rounds * self.step);
