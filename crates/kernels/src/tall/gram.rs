@@ -27,9 +27,11 @@ use std::ops::Range;
 
 /// From this width on the threads share one G.
 const SHARED_FROM: usize = 1024;
-/// Rows to a tile: a panel of this height takes a quarter of the first cache, and the panels of a hundred columns fit the
-/// second.
-const TILE: usize = 128;
+/// Rows to a tile where each leaf has its own G: three panels of this height are little more than half of the first cache, and
+/// those of a hundred columns fit the second.
+const TILE: usize = 96;
+/// Rows to a tile where G is shared.
+const SHARED_TILE: usize = 128;
 /// Rows from one packed panel to the next, beyond the tile: without it the panels would all fall into the same sets of the caches.
 const PADDING: usize = 1;
 /// Tiles to a batch, in the wide case.
@@ -77,7 +79,7 @@ fn least_rows(tall: &Tall<'_>) -> usize {
     if tall.width() < 192 {
         return USUAL;
     }
-    tall.rows().div_ceil(8).next_multiple_of(TILE).min(USUAL)
+    tall.rows().div_ceil(8).next_multiple_of(128).min(USUAL)
 }
 
 /// G by panels of [`PANEL`] columns, each down to its last column, row after row.
@@ -136,12 +138,12 @@ impl Sums {
 fn shared(isa: Isa, tall: &Tall<'_>) -> Sums {
     let panels = tall.width().div_ceil(PANEL);
     let mut sums = Sums::zeros(panels);
-    let stride = TILE + PADDING;
+    let stride = SHARED_TILE + PADDING;
     let tile_len = panels * PANEL * stride;
     let mut packed = Aligned::zeros(BATCH * tile_len);
-    let rows_of = |first: usize| first..(first + TILE).min(tall.rows());
-    for batch in (0..tall.rows()).step_by(BATCH * TILE) {
-        let firsts: Vec<usize> = (batch..tall.rows()).step_by(TILE).take(BATCH).collect();
+    let rows_of = |first: usize| first..(first + SHARED_TILE).min(tall.rows());
+    for batch in (0..tall.rows()).step_by(BATCH * SHARED_TILE) {
+        let firsts: Vec<usize> = (batch..tall.rows()).step_by(SHARED_TILE).take(BATCH).collect();
         packed.par_chunks_mut(tile_len).zip(&firsts).for_each(|(out, &first)| {
             dispatch(isa, Pack { tall, rows: rows_of(first), stride, out });
         });

@@ -84,14 +84,13 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 pub(crate) fn weighted_sum(y: &[f64], weights: Option<&[f64]>, c: f64) -> f64 {
     let of_chunk = |rows: Range<usize>| {
         let mut lanes = [0.0; 8];
-        let weights = weights.map(|w| w[rows.clone()].chunks(8));
-        match weights {
-            None => {
-                y[rows].chunks(8).for_each(|y| lanes.iter_mut().zip(y).for_each(|(sum, y)| *sum += y - c))
-            }
-            Some(weights) => y[rows].chunks(8).zip(weights).for_each(|(y, w)| {
+        let eights = y[rows.clone()].chunks(8);
+        if let Some(weights) = weights {
+            for (y, w) in eights.zip(weights[rows].chunks(8)) {
                 lanes.iter_mut().zip(y).zip(w).for_each(|((sum, y), w)| *sum += w * (y - c));
-            }),
+            }
+        } else {
+            eights.for_each(|y| lanes.iter_mut().zip(y).for_each(|(sum, y)| *sum += y - c));
         }
         lanes.iter().sum::<f64>()
     };
