@@ -7,7 +7,7 @@
 
 /// From this many bytes on large pages are worth asking for.
 #[cfg(any(target_os = "linux", test))]
-const LARGE: usize = 4 << 20;
+const LARGE: usize = 2 << 20;
 
 /// So many zeros.
 pub(crate) fn zeros(len: usize) -> Vec<f64> {

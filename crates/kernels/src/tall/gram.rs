@@ -27,13 +27,19 @@ use std::ops::Range;
 
 /// From this width on the threads share one G.
 const SHARED_FROM: usize = 1024;
-/// Rows to a tile: a panel of this height takes a quarter of the first cache, and the panels of a hundred columns fit the
-/// second.
-const TILE: usize = 128;
+/// Rows to a tile where each leaf has its own G: three panels of this height are little more than half of the first cache, and
+/// those of a hundred columns fit the second.
+const TILE: usize = 96;
+/// Rows to a tile where G is shared.
+const SHARED_TILE: usize = 128;
 /// Rows from one packed panel to the next, beyond the tile: without it the panels would all fall into the same sets of the caches.
 const PADDING: usize = 1;
 /// Tiles to a batch, in the wide case.
 const BATCH: usize = 8;
+
+/// Panels of G to a work item, in the wide case: later panels are higher, and a core that another program uses half of the time does
+/// less. A multiple of every register tile's width.
+const SHARE: usize = 6;
 
 /// Numbers of G that are worth a work item of their own where it is turned into rows.
 const MIRRORED: usize = 1 << 18;
@@ -43,10 +49,19 @@ pub fn gram(tall: &Tall<'_>) -> Matrix {
     gram_on(Isa::detected(), tall)
 }
 
+/// [`gram`] without the column of ones: `(d + t)²`.
+pub fn gram_of_columns(tall: &Tall<'_>) -> Matrix {
+    sums(Isa::detected(), tall).to_matrix(tall.width() - 1)
+}
+
 /// [`gram`] with the instructions of `isa`.
 pub(super) fn gram_on(isa: Isa, tall: &Tall<'_>) -> Matrix {
+    sums(isa, tall).to_matrix(tall.width())
+}
+
+fn sums(isa: Isa, tall: &Tall<'_>) -> Sums {
     tall.check();
-    let sums = if tall.width() >= SHARED_FROM {
+    if tall.width() >= SHARED_FROM {
         shared(isa, tall)
     } else {
         let leaf = tree::leaf_rows(tall.rows(), least_rows(tall));
@@ -54,8 +69,7 @@ pub(super) fn gram_on(isa: Isa, tall: &Tall<'_>) -> Matrix {
             a.add(&b);
             a
         })
-    };
-    sums.to_matrix(tall.width())
+    }
 }
 
 /// Rows to a leaf at least: enough that a leaf's own G costs little beside them. Where G is large this weighs more than the number
@@ -65,10 +79,10 @@ fn least_rows(tall: &Tall<'_>) -> usize {
     if tall.width() < 192 {
         return USUAL;
     }
-    tall.rows().div_ceil(8).next_multiple_of(TILE).min(USUAL)
+    tall.rows().div_ceil(8).next_multiple_of(128).min(USUAL)
 }
 
-/// G by panels of [`PANEL`] columns, each `8·panels × 8`, row after row; what is below the diagonal is not used.
+/// G by panels of [`PANEL`] columns, each down to its last column, row after row.
 pub(super) struct Sums {
     panels: usize,
     pub data: Vec<f64>,
@@ -76,38 +90,29 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn zeros(panels: usize) -> Self {
-        Sums { panels, data: memory::zeros(panels * Sums::panel_len(panels)) }
-    }
-
-    /// Numbers to a panel.
-    fn panel_len(panels: usize) -> usize {
-        panels * PANEL * PANEL
+        Sums { panels, data: memory::zeros(outer::start(panels)) }
     }
 
     /// Adds the sums of other rows.
     pub(super) fn add(&mut self, other: &Sums) {
-        let len = Sums::panel_len(self.panels).max(1);
-        let panels = self.data.chunks_exact_mut(len).zip(other.data.chunks_exact(len));
-        for (p, (own, other)) in panels.enumerate() {
-            let used = (p + 1) * PANEL * PANEL;
-            own[..used].iter_mut().zip(&other[..used]).for_each(|(a, b)| *a += b);
-        }
+        self.data.iter_mut().zip(&other.data).for_each(|(a, b)| *a += b);
     }
 
-    /// Both triangles, row-major.
+    /// Both triangles of the first `width` columns, row-major.
     pub(super) fn to_matrix(&self, width: usize) -> Matrix {
-        let mut matrix = Matrix::zeros(width, width);
-        let of_panel = |p: usize| self.data.chunks_exact(Sums::panel_len(self.panels).max(1)).skip(p);
-        let blocks = matrix.as_mut_slice().par_chunks_mut((PANEL * width).max(1)).enumerate();
+        let mut matrix = memory::room(width * width);
+        let of_panel = |p: usize| (p..self.panels).map(|p| &self.data[outer::start(p)..outer::start(p + 1)]);
+        let entries = &mut matrix.spare_capacity_mut()[..width * width];
+        let blocks = entries.par_chunks_mut((PANEL * width).max(1)).enumerate();
         // The rows of panel p: what is before its end is the panel itself, turned; what is after, its rows of later panels.
         blocks.with_min_len(MIRRORED / (PANEL * width).max(1)).for_each(|(p, rows)| {
             let (end, count) = (width.min((p + 1) * PANEL), rows.len() / width);
             for panel in of_panel(p).take(1) {
                 for (i, sums) in panel.chunks_exact(PANEL).enumerate().take(end) {
                     for (r, &sum) in sums.iter().enumerate().take(count).filter(|(r, _)| p * PANEL + r >= i) {
-                        rows[r * width + i] = sum;
+                        rows[r * width + i].write(sum);
                         if i >= p * PANEL {
-                            rows[(i - p * PANEL) * width + p * PANEL + r] = sum;
+                            rows[(i - p * PANEL) * width + p * PANEL + r].write(sum);
                         }
                     }
                 }
@@ -116,11 +121,16 @@ impl Sums {
                 let own = &panel[p * PANEL * PANEL..];
                 for (row, sums) in rows.chunks_exact_mut(width).zip(own.chunks_exact(PANEL)) {
                     let to = &mut row[first..width.min(first + PANEL)];
-                    to.copy_from_slice(&sums[..to.len()]);
+                    for (to, &sum) in to.iter_mut().zip(sums) {
+                        to.write(sum);
+                    }
                 }
             }
         });
-        matrix
+        // SAFETY: the blocks are all rows, and of each row the columns before the end of its own panel and those from there on were
+        // written: every entry.
+        unsafe { matrix.set_len(width * width) };
+        Matrix::new(matrix, width, width).expect("width rows of width")
     }
 }
 
@@ -128,22 +138,23 @@ impl Sums {
 fn shared(isa: Isa, tall: &Tall<'_>) -> Sums {
     let panels = tall.width().div_ceil(PANEL);
     let mut sums = Sums::zeros(panels);
-    let stride = TILE + PADDING;
+    let stride = SHARED_TILE + PADDING;
     let tile_len = panels * PANEL * stride;
     let mut packed = Aligned::zeros(BATCH * tile_len);
-    let rows_of = |first: usize| first..(first + TILE).min(tall.rows());
-    for batch in (0..tall.rows()).step_by(BATCH * TILE) {
-        let firsts: Vec<usize> = (batch..tall.rows()).step_by(TILE).take(BATCH).collect();
+    let rows_of = |first: usize| first..(first + SHARED_TILE).min(tall.rows());
+    for batch in (0..tall.rows()).step_by(BATCH * SHARED_TILE) {
+        let firsts: Vec<usize> = (batch..tall.rows()).step_by(SHARED_TILE).take(BATCH).collect();
         packed.par_chunks_mut(tile_len).zip(&firsts).for_each(|(out, &first)| {
             dispatch(isa, Pack { tall, rows: rows_of(first), stride, out });
         });
         let packed = &*packed;
-        let owned = sums.data.par_chunks_mut(outer::BLOCK * Sums::panel_len(panels));
-        owned.enumerate().with_max_len(1).for_each(|(i, out)| {
+        let all = panels;
+        let shares = outer::shares(&mut sums.data, 0..panels, SHARE);
+        shares.into_par_iter().with_max_len(1).for_each(|(panels, out)| {
             stop::check();
             for (packed, &first) in packed.chunks_exact(tile_len).zip(&firsts) {
-                let tile = Tile { packed, stride, rows: rows_of(first).len(), panels };
-                dispatch(isa, Update { tile, first_panel: i * outer::BLOCK, out, next: None });
+                let tile = Tile { packed, stride, rows: rows_of(first).len(), panels: all };
+                dispatch(isa, Update { tile, before: 0, panels: panels.clone(), out: &mut *out, next: None });
             }
         });
     }
@@ -210,7 +221,7 @@ impl Kernel for Leaf<'_> {
             pack::panels(isa, &rows, stride, &mut packed);
             let tile = Tile { packed: &packed, stride, rows: count, panels };
             let next = Some(rows.x).filter(|_| first + count < self.rows.end);
-            Update { tile, first_panel: 0, out: &mut sums.data, next }.run(isa);
+            Update { tile, before: 0, panels: 0..panels, out: &mut sums.data, next }.run(isa);
         }
         sums
     }

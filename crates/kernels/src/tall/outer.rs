@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// A tile of rows, packed into panels of [`PANEL`] columns.
 #[derive(Clone, Copy)]
-pub(super) struct Tile<'a> {
+pub(crate) struct Tile<'a> {
     /// `panels × stride × PANEL`.
     pub packed: &'a [f64],
     /// Rows from one panel to the next.
@@ -38,12 +38,51 @@ pub(super) struct Tile<'a> {
     pub panels: usize,
 }
 
+impl Tile<'_> {
+    /// The panels lie inside the memory.
+    #[inline(always)]
+    fn check(&self) {
+        assert!(self.rows <= self.stride && self.panels * self.stride * PANEL <= self.packed.len());
+    }
+
+    /// Where a column begins; its numbers are [`PANEL`] apart.
+    #[inline(always)]
+    fn column(&self, column: usize) -> *const f64 {
+        self.packed[(column / PANEL) * self.stride * PANEL + column % PANEL..].as_ptr()
+    }
+}
+
+/// Numbers of G before panel `p`: each panel is as high as its last column is far, row after row, so G is kept as a triangle.
+#[inline(always)]
+pub(crate) fn start(p: usize) -> usize {
+    p * (p + 1) / 2 * (PANEL * PANEL)
+}
+
+/// Some panels of G, by shares of at most `most` panels, each with its panels. `g` begins in the first of them, and where it begins
+/// some rows down, so does each share.
+pub(crate) fn shares(
+    mut g: &mut [f64],
+    panels: Range<usize>,
+    most: usize,
+) -> Vec<(Range<usize>, &mut [f64])> {
+    let mut shares = Vec::new();
+    for first in panels.clone().step_by(most) {
+        let last = panels.end.min(first + most);
+        let (share, rest) = g.split_at_mut(g.len().min(start(last) - start(first)));
+        shares.push((first..last, share));
+        g = rest;
+    }
+    shares
+}
+
 /// Adds a tile to some panels of G.
-pub(super) struct Update<'a> {
+pub(crate) struct Update<'a> {
     pub tile: Tile<'a>,
-    /// The panel that `out` starts with.
-    pub first_panel: usize,
-    /// Whole panels of G, each `8·panels × 8`.
+    /// The panel of G that the tile begins with; its columns are also the rows of G from this panel's on.
+    pub before: usize,
+    /// Which panels of the tile.
+    pub panels: Range<usize>,
+    /// The panels of G that these stand for, from the first row that the tile stands for.
     pub out: &'a mut [f64],
     /// The rows of the tile, where they lie; the memory after them is fetched.
     pub next: Option<Block<'a>>,
@@ -54,26 +93,56 @@ impl Kernel for Update<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, isa: S) {
-        let Tile { packed, stride, rows, panels } = self.tile;
-        let panel_len = panels * PANEL * PANEL;
-        assert!(rows <= stride && panels * stride * PANEL <= packed.len());
-        let last_panel = self.first_panel + self.out.len() / panel_len.max(1);
-        assert!(last_panel <= panels);
+        let Tile { packed, rows, panels, .. } = self.tile;
+        self.tile.check();
+        assert!(self.panels.end <= panels);
         // As many whole panels as GROUP vectors are wide, at least one.
         let most = (S::GROUP * S::LANES / PANEL).max(1);
         let ahead = Ahead::of(self.next, register_tiles(panels, most) * rows, packed);
-        let mut products = Products { tile: self.tile, ahead };
-        let mut first = self.first_panel;
-        for out in self.out.chunks_mut(BLOCK * panel_len.max(1)) {
-            let last = first + out.len() / panel_len;
-            products.block(isa, Groups { panels: first..last, most }, out);
-            first = last;
+        let origin = start(self.before + self.panels.start);
+        let place = Place { before: self.before, origin, out: self.out };
+        let mut products = Products { left: self.tile, tile: self.tile, place, ahead };
+        for first in self.panels.clone().step_by(BLOCK) {
+            products.block(isa, Groups { panels: first..self.panels.end.min(first + BLOCK), most });
+        }
+    }
+}
+
+/// Adds to eight rows of some panels of G: one panel of a tile's columns against all of another tile of as many rows.
+pub(crate) struct Across<'a> {
+    pub left: Tile<'a>,
+    /// Which panel of `left`, and so which rows of `out`.
+    pub panel: usize,
+    pub right: Tile<'a>,
+    /// The panel of G that `right` begins with.
+    pub before: usize,
+    /// The panels of G that `right` stands for, from the first row that `left` stands for.
+    pub out: &'a mut [f64],
+}
+
+impl Across<'_> {
+    #[inline(always)]
+    pub(crate) fn run<S: Simd>(self, isa: S) {
+        self.left.check();
+        self.right.check();
+        assert!(self.right.rows <= self.left.rows);
+        let most = (S::GROUP * S::LANES / PANEL).max(1);
+        let ahead = Ahead::of(None, 0, self.right.packed);
+        let place = Place { before: self.before, origin: start(self.before), out: self.out };
+        let mut products = Products { left: self.left, tile: self.right, place, ahead };
+        for group in (Groups { panels: 0..self.right.panels, most }) {
+            let (mut first, end) = (self.panel * PANEL, (self.panel + 1) * PANEL);
+            while first < end {
+                let height = height::<S>(end - first);
+                products.set(isa, height, first, group.clone());
+                first += height;
+            }
         }
     }
 }
 
 /// Panels to a block: with 128 rows some 100 KiB, in the second cache of every machine. A multiple of every group's width.
-pub(super) const BLOCK: usize = 12;
+pub(crate) const BLOCK: usize = 12;
 
 /// Panels taken by groups of at most `most`.
 #[derive(Clone)]
@@ -103,72 +172,86 @@ fn register_tiles(panels: usize, most: usize) -> usize {
     (0..panels).step_by(most).map(|p| (p * PANEL).div_ceil(height) + most.min(panels - p)).sum()
 }
 
-/// Outer products of the columns of a tile.
+/// Outer products of the columns of two tiles, which may be the same.
 struct Products<'a> {
+    left: Tile<'a>,
     tile: Tile<'a>,
+    place: Place<'a>,
     ahead: Ahead,
 }
 
-/// Where a register tile of sums lies in G: rows `first ..`, panels `panel ..`, which start at `out`.
+/// Where sums lie in G.
 struct Place<'a> {
-    first: usize,
-    panel: usize,
+    /// The panel of G that the tile begins with.
+    before: usize,
+    /// Numbers of G before the panel that `out` begins with.
+    origin: usize,
     out: &'a mut [f64],
+}
+
+impl Place<'_> {
+    /// Row `row` of the tile's panel `panel`, from there on.
+    #[inline(always)]
+    fn at(&mut self, panel: usize, row: usize) -> &mut [f64] {
+        &mut self.out[start(self.before + panel) - self.origin + row * PANEL..]
+    }
 }
 
 impl Products<'_> {
     /// All columns up to the block's own against its panels.
     #[inline(always)]
-    fn block<S: Simd>(&mut self, isa: S, groups: Groups, out: &mut [f64]) {
-        let (before, panel_len) = (groups.panels.start, self.tile.panels * PANEL * PANEL);
-        let of = |group: &Range<usize>| (group.start - before) * panel_len;
+    fn block<S: Simd>(&mut self, isa: S, groups: Groups) {
+        let before = groups.panels.start * PANEL;
         let mut first = 0;
-        while first < before * PANEL {
-            let height = height::<S>(before * PANEL - first);
+        while first < before {
+            let height = height::<S>(before - first);
             for group in groups.clone() {
-                let out = &mut out[of(&group)..];
-                self.set(isa, height, group.len(), Place { first, panel: group.start, out });
+                if group.end == groups.panels.end {
+                    // The last columns of the next set: they come from far where the table is wide.
+                    let panel = (first + 2 * height - 1).min(before - 1) / PANEL;
+                    self.ahead.panel = Some(self.left.column(panel * PANEL));
+                }
+                self.set(isa, height, first, group);
             }
             first += height;
         }
         for group in groups {
-            let (own, out) = (group.start * PANEL, &mut out[of(&group)..]);
-            let mut first = before * PANEL;
+            let own = group.start * PANEL;
+            let mut first = before;
             while first < own {
                 let height = height::<S>(own - first);
-                self.set(isa, height, group.len(), Place { first, panel: group.start, out: &mut *out });
+                self.set(isa, height, first, group.clone());
                 first += height;
             }
-            self.diagonal(isa, group, out);
+            self.diagonal(isa, group);
         }
     }
 
-    /// One set of columns against one group of panels.
+    /// A set of `height` columns from `first` on against a group of panels.
     #[inline(always)]
-    fn set<S: Simd>(&mut self, isa: S, height: usize, group: usize, place: Place<'_>) {
-        match (group * (PANEL / S::LANES), height) {
-            (1, _) => self.sums::<S, 8, 1, false>(isa, place),
-            (3, _) => self.sums::<S, 8, 3, false>(isa, place),
-            (2, PANEL) => self.sums::<S, 8, 2, false>(isa, place),
-            (2, 4) => self.sums::<S, 4, 2, false>(isa, place),
-            (2, _) => self.sums::<S, 6, 2, false>(isa, place),
-            (_, 4) => self.sums::<S, 4, 4, false>(isa, place),
-            (_, _) => self.sums::<S, 6, 4, false>(isa, place),
+    fn set<S: Simd>(&mut self, isa: S, height: usize, first: usize, group: Range<usize>) {
+        let panel = group.start;
+        match (group.len() * (PANEL / S::LANES), height) {
+            (1, _) => self.sums::<S, 8, 1, false>(isa, first, panel),
+            (3, _) => self.sums::<S, 8, 3, false>(isa, first, panel),
+            (2, PANEL) => self.sums::<S, 8, 2, false>(isa, first, panel),
+            (2, 4) => self.sums::<S, 4, 2, false>(isa, first, panel),
+            (2, _) => self.sums::<S, 6, 2, false>(isa, first, panel),
+            (_, 4) => self.sums::<S, 4, 4, false>(isa, first, panel),
+            (_, _) => self.sums::<S, 6, 4, false>(isa, first, panel),
         }
     }
 
     /// A group of panels against itself.
     #[inline(always)]
-    fn diagonal<S: Simd>(&mut self, isa: S, group: Range<usize>, out: &mut [f64]) {
-        let panel_len = self.tile.panels * PANEL * PANEL;
+    fn diagonal<S: Simd>(&mut self, isa: S, group: Range<usize>) {
         for p in group.clone() {
-            let out = &mut out[(p - group.start) * panel_len..];
-            let place = Place { first: p * PANEL, panel: p, out };
+            let first = p * PANEL;
             match (group.end - p) * (PANEL / S::LANES) {
-                1 => self.sums::<S, 8, 1, true>(isa, place),
-                2 => self.sums::<S, 8, 2, true>(isa, place),
-                3 => self.sums::<S, 8, 3, true>(isa, place),
-                _ => self.sums::<S, 8, 4, true>(isa, place),
+                1 => self.sums::<S, 8, 1, true>(isa, first, p),
+                2 => self.sums::<S, 8, 2, true>(isa, first, p),
+                3 => self.sums::<S, 8, 3, true>(isa, first, p),
+                _ => self.sums::<S, 8, 4, true>(isa, first, p),
             }
         }
     }
@@ -179,32 +262,32 @@ impl Products<'_> {
     fn sums<S: Lanes<f64>, const ROWS: usize, const VECTORS: usize, const DIAGONAL: bool>(
         &mut self,
         isa: S,
-        place: Place<'_>,
+        first: usize,
+        panel: usize,
     ) {
-        let Tile { packed, stride, rows, panels } = self.tile;
-        let Place { first, panel, out } = place;
+        let rows = self.tile.rows;
         let per_panel = PANEL / S::LANES;
-        assert!(first + ROWS <= panels * PANEL && panel + VECTORS.div_ceil(per_panel) <= panels);
-        let at = |column: usize| (column / PANEL) * stride * PANEL + column % PANEL;
-        let mut left = [packed.as_ptr(); ROWS];
+        assert!(first + ROWS <= self.left.panels * PANEL);
+        assert!(panel + VECTORS.div_ceil(per_panel) <= self.tile.panels);
+        let mut left = [self.left.packed.as_ptr(); ROWS];
         for (r, left) in left.iter_mut().enumerate() {
-            *left = packed[at(first + r)..].as_ptr();
+            *left = self.left.column(first + r);
         }
-        let mut right = [packed.as_ptr(); VECTORS];
+        let mut right = [self.tile.packed.as_ptr(); VECTORS];
         for (v, right) in right.iter_mut().enumerate() {
-            *right = packed[at(panel * PANEL + v * S::LANES)..].as_ptr();
+            *right = self.tile.column(panel * PANEL + v * S::LANES);
         }
         // Where G is large its lines are far away; they arrive while the sums are formed.
         for v in (0..VECTORS).step_by(per_panel) {
-            let from = (v / per_panel) * panels * PANEL * PANEL + first * PANEL;
-            (0..ROWS).for_each(|r| prefetch(out[from + r * PANEL..].as_ptr()));
+            let out = self.place.at(panel + v / per_panel, first);
+            (0..ROWS).for_each(|r| prefetch(out[r * PANEL..].as_ptr()));
         }
         let (fetched, step) = self.ahead.take(rows);
         let mut sums = [[isa.zero(); VECTORS]; ROWS];
         for k in 0..rows {
             prefetch(fetched.wrapping_add(k * step));
-            // SAFETY: all columns lie inside the tile's panels (asserted above), k < rows ≤ stride, and the panels lie inside
-            // `packed` (asserted in `run`).
+            // SAFETY: all columns lie inside the tiles' panels (asserted above), k is below the rows of both, and the panels lie
+            // inside `packed` (asserted where the tiles came in).
             unsafe {
                 let mut b = [isa.zero(); VECTORS];
                 for (b, right) in b.iter_mut().zip(right) {
@@ -220,9 +303,10 @@ impl Products<'_> {
                 }
             }
         }
-        for (v, from) in (0..VECTORS).map(|v| (v, (v / per_panel) * panels * PANEL * PANEL)) {
+        for v in 0..VECTORS {
+            let out = self.place.at(panel + v / per_panel, first);
             for r in 0..ROWS {
-                let to = &mut out[from + (first + r) * PANEL + (v % per_panel) * S::LANES..][..S::LANES];
+                let to = &mut out[r * PANEL + (v % per_panel) * S::LANES..][..S::LANES];
                 isa.store(isa.add(isa.load(to), sums[r][v]), to);
             }
         }
@@ -247,6 +331,8 @@ struct Ahead {
     step: usize,
     /// Rounds left until all is fetched.
     rounds: usize,
+    /// A packed panel that is needed soon, fetched where nothing else has to be.
+    panel: Option<*const f64>,
     /// Where nothing has to be fetched any more: memory that is in the first cache.
     idle: *const f64,
 }
@@ -262,17 +348,18 @@ impl Ahead {
                 let numbers = block.rows() * stride;
                 let step = numbers.div_ceil(rounds).min(PANEL);
                 let from = block.data().as_ptr().wrapping_add(numbers);
-                Ahead { from, step, rounds: numbers.div_ceil(step.max(1)), idle }
+                Ahead { from, step, rounds: numbers.div_ceil(step.max(1)), panel: None, idle }
             }
-            _ => Ahead { from: idle, step: 0, rounds: 0, idle },
+            _ => Ahead { from: idle, step: 0, rounds: 0, panel: None, idle },
         }
     }
 
     /// Where the next `rounds` begin to fetch, and how far apart.
     #[inline(always)]
     fn take(&mut self, rounds: usize) -> (*const f64, usize) {
+        let panel = self.panel.take();
         if self.rounds == 0 {
-            return (self.idle, 0);
+            return panel.map_or((self.idle, 0), |panel| (panel, PANEL));
         }
         let from = self.from;
         self.from = from.wrapping_add(rounds * self.step);

@@ -13,7 +13,7 @@ use super::{Block, Layout, prefetch};
 use crate::simd::Lanes;
 
 /// Columns to a panel.
-pub(super) const PANEL: usize = 8;
+pub(crate) const PANEL: usize = 8;
 
 /// What is packed: `t` rows of [X, Y, 1], shifted and weighted.
 #[derive(Clone, Copy)]

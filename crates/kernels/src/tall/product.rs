@@ -5,13 +5,18 @@
 //! its time adding up lanes); with many columns, one row after another with four sums. Column-major memory goes by
 //! strips of rows whose result stays in the first cache.
 
-use super::{Block, Layout, RowSource, tree};
+use super::{Block, Layout, RowSource, prefetch, tree};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
 use crate::stop;
 use rayon::prelude::*;
 
 /// Up to this many columns several rows are taken at once.
 const INTERLEAVED_UP_TO: usize = 32;
+/// How far ahead of several rows memory is fetched, in numbers: a page. The rows are short, and the machine's own fetching
+/// stops short of them (5.9 to 5.3 ms at 1,000,000 × 20; two pages or four are the same).
+const AHEAD: usize = 512;
+/// Numbers in a cache line.
+const LINE: usize = 8;
 /// Elements of X to a work item.
 const GRAIN: usize = 1 << 17;
 /// Rows to a strip of column-major memory.
@@ -94,6 +99,8 @@ impl Multiply<'_> {
         let offset = isa.splat(self.offset);
         for (step, out) in self.out.chunks_mut(lanes).enumerate() {
             let mut sums = isa.square(isa.zero());
+            let ahead = data.as_ptr().wrapping_add(step * lanes * stride + AHEAD);
+            (0..lanes * stride.min(2 * d)).step_by(LINE).for_each(|line| prefetch(ahead.wrapping_add(line)));
             for (i, sum) in sums.as_mut().iter_mut().enumerate().take(out.len()) {
                 let row = &data[(step * lanes + i) * stride..][..d];
                 for (x, w) in row.chunks_exact(lanes).zip(self.w.chunks_exact(lanes)) {

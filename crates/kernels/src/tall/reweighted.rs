@@ -132,7 +132,7 @@ impl<A> Kernel for Leaf<'_, A> {
             tile.weigh(isa, roots, targets, d);
             let tile = Tile { packed: &packed, stride, rows: count, panels };
             let next = Some(block).filter(|_| every == 1 && first + count < n);
-            Update { tile, first_panel: 0, out: &mut sums.data, next }.run(isa);
+            Update { tile, before: 0, panels: 0..panels, out: &mut sums.data, next }.run(isa);
         }
         (sums, said)
     }

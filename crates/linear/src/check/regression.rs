@@ -2,7 +2,11 @@
 
 use super::{argument, weights_or_none};
 use crate::{Extent, LinearError};
+use rayon::prelude::*;
 use spanwise_kernels::{Element, View};
+
+/// Numbers that are looked at together.
+const CHUNK: usize = 1 << 16;
 
 /// Rows and columns of the features, at least one of each.
 pub(crate) fn features<T: Element>(
@@ -19,10 +23,11 @@ pub(crate) fn features<T: Element>(
 pub(crate) fn target(operation: &'static str, y: &[f64], rows: usize) -> Result<(), LinearError> {
     let name = argument(operation, "y");
     name.fits(Extent::Length(y.len()), "X", Extent::Rows(rows))?;
-    match y.iter().position(|v| !v.is_finite()) {
-        None => Ok(()),
-        Some(row) => Err(name.not_finite(row, 0, y[row])),
-    }
+    // Whole chunks without an early end: a million numbers one at a time take as long as a tenth of a fit.
+    let finite = |chunk: &[f64]| chunk.iter().fold(true, |finite, v| finite & v.is_finite());
+    let Some(chunk) = y.par_chunks(CHUNK).position_first(|chunk| !finite(chunk)) else { return Ok(()) };
+    let row = (chunk * CHUNK..).zip(&y[chunk * CHUNK..]).find(|(_, v)| !v.is_finite());
+    row.map_or(Ok(()), |(row, &v)| Err(name.not_finite(row, 0, v)))
 }
 
 /// Observation weights: one finite number ≥ 0 per row, not all of them 0. Returns their sum; without weights every

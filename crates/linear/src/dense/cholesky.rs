@@ -1,99 +1,24 @@
 //! Cholesky's factor of a symmetric positive definite matrix, of any size, with the same bits for any number of threads.
 //!
-//! The library underneath may choose its order of summation by the number of threads, so it is only ever called
-//! sequentially; what is worth running in parallel is cut here, at fixed boundaries:
-//!
-//! ```text
-//! for each panel of 128 columns:
-//!     factor the diagonal block                                    (sequential, it fits the first caches)
-//!     solve the rows below it                                      (parallel over row blocks)
-//!     subtract panel · panelᵀ from what is left, block by block    (parallel over column blocks)
-//! ```
-//!
-//! One text for every user: [`cholesky`] where R itself is wanted, [`Cholesky`] where systems are solved. Row after row, upper, is column after column, lower: `G = RᵀR` with `R = Lᵀ` in the same memory.
+//! The factor itself is `spanwise_kernels::definite`; here is what is done with it. One text for every user: [`cholesky`] where R itself
+//! is wanted, [`Cholesky`] where systems are solved. Row after row, upper, is column after column, lower: `G = RᵀR` with `R = Lᵀ` in
+//! the same memory. The library's solves are only ever called sequentially: it may choose its order of summation by the
+//! number of threads.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{
-    LltError, LltRegularization, cholesky_in_place as factor_whole, cholesky_in_place_scratch,
-};
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place as solve_lower, solve_upper_triangular_in_place as solve_upper,
 };
-use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
-use rayon::prelude::*;
-use spanwise_kernels::{Matrix, stop};
-
-/// Columns of one panel.
-const PANEL: usize = 128;
+use faer::{Mat, MatMut, MatRef, Par};
+use spanwise_kernels::{Matrix, definite};
 
 /// The upper R with `G = RᵀR` (the upper triangle of `g` is read), or the first pivot that is not positive.
 pub(crate) fn cholesky(g: &Matrix) -> Result<Matrix, usize> {
-    let (mut r, n) = (g.clone(), g.rows());
-    factor(MatMut::from_column_major_slice_mut(r.as_mut_slice(), n, n))?;
-    for i in 0..n {
+    let mut r = g.clone();
+    definite::cholesky(&mut r)?;
+    for i in 0..r.rows() {
         r.row_mut(i)[..i].fill(0.0);
     }
     Ok(r)
-}
-
-/// The lower half of `a` becomes L; the upper half is neither read nor written.
-fn factor(mut a: MatMut<'_, f64>) -> Result<(), usize> {
-    let n = a.nrows();
-    if n <= 2 * PANEL {
-        return factor_block(a);
-    }
-    for k in (0..n).step_by(PANEL) {
-        stop::check();
-        let width = PANEL.min(n - k);
-        let left = a.as_mut().submatrix_mut(k, k, n - k, n - k);
-        let (panel, rest) = left.split_at_col_mut(width);
-        let (mut corner, mut below) = panel.split_at_row_mut(width);
-        factor_block(corner.as_mut()).map_err(|pivot| k + pivot)?;
-        // below · Lᵀ⁻¹, written as L⁻¹ · belowᵀ; row blocks do not touch each other.
-        let corner = corner.as_ref();
-        below.as_mut().par_row_chunks_mut(PANEL).for_each(|block| {
-            solve_lower(corner, block.transpose_mut(), Par::Seq);
-        });
-        let below = below.as_ref();
-        let rest = rest.subrows_mut(width, n - k - width);
-        rest.par_col_chunks_mut(PANEL).enumerate().for_each(|(b, block)| subtract(below, b * PANEL, block));
-    }
-    Ok(())
-}
-
-/// Columns `j ..` of `rest − below · belowᵀ`, on and under the diagonal.
-fn subtract(below: MatRef<'_, f64>, j: usize, block: MatMut<'_, f64>) {
-    let cols = block.ncols();
-    let (top, bottom) = block.subrows_mut(j, below.nrows() - j).split_at_row_mut(cols);
-    let right = below.subrows(j, cols);
-    let low = below.subrows(j + cols, below.nrows() - j - cols);
-    triangular_matmul(
-        top,
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        right,
-        BlockStructure::Rectangular,
-        right.transpose(),
-        BlockStructure::Rectangular,
-        -1.0,
-        Par::Seq,
-    );
-    matmul(bottom, Accum::Add, low, right.transpose(), -1.0, Par::Seq);
-}
-
-/// The same of a block that is small enough for one thread.
-fn factor_block(mut a: MatMut<'_, f64>) -> Result<(), usize> {
-    let n = a.nrows();
-    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, Spec::default()));
-    let stack = MemStack::new(&mut memory);
-    let done = factor_whole(a.as_mut(), LltRegularization::default(), Par::Seq, stack, Spec::default());
-    if let Err(LltError::NonPositivePivot { index }) = done {
-        return Err(index);
-    }
-    // A NaN pivot compares with nothing, so it is looked for.
-    (0..n).find(|&i| !(a[(i, i)] > 0.0 && a[(i, i)].is_finite())).map_or(Ok(()), Err)
 }
 
 /// `A = L·Lᵀ` of a symmetric positive definite `A`, to solve with.
@@ -112,8 +37,7 @@ impl Cholesky {
 
     /// Reads the upper half of `a`, and keeps its memory.
     pub(crate) fn of(mut a: Matrix) -> Option<Self> {
-        let n = a.rows();
-        factor(MatMut::from_column_major_slice_mut(a.as_mut_slice(), n, n)).ok()?;
+        definite::cholesky(&mut a).ok()?;
         Some(Cholesky { upper: a })
     }
 

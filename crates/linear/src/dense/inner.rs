@@ -16,7 +16,7 @@
 use super::dot;
 use rayon::prelude::*;
 use spanwise_kernels::Matrix;
-use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource, Tall, gram};
+use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource, Tall, gram_of_columns};
 
 /// Centring that keeps less of the trace than this is done on the columns.
 const CANCELS: f64 = 0.01;
@@ -51,7 +51,7 @@ impl Inner<'_> {
         let mut raw = raw_products(self.columns);
         let (mut c, mut g) = (vec![0.0; n], 0.0);
         if let Some(means) = self.means {
-            c = (0..n).into_par_iter().map(|i| dot(&raw.row(i)[..n], &shares)).collect();
+            c = (0..n).into_par_iter().map(|i| dot(raw.row(i), &shares)).collect();
             g = dot(&c, &shares);
             let before: f64 = (0..n).map(|i| raw[(i, i)] * self.weight(i)).sum();
             if self.trace(&raw, &c, g) < CANCELS * before {
@@ -84,30 +84,24 @@ impl Inner<'_> {
     }
 }
 
-/// G, with one more row and column at the end: what the pass leaves.
+/// G.
 fn raw_products(columns: &dyn RowSource) -> Matrix {
     let (p, n) = (columns.rows(), columns.cols());
     let shift = vec![0.0; n];
-    gram(&Tall { x: columns, y: &NoColumns(p), weights: None, shift: &shift })
+    gram_of_columns(&Tall { x: columns, y: &NoColumns(p), weights: None, shift: &shift })
 }
 
-/// `r rᵀ ∘ (G − c1ᵀ − 1cᵀ + g)` without what G has beyond n rows and columns, in its own memory.
-fn centred(raw: Matrix, c: &[f64], g: f64, roots: Option<&[f64]>) -> Matrix {
-    let (n, wide) = (c.len(), raw.cols());
-    let mut data = raw.into_vec();
-    if wide > n {
-        // Rows move forward: what one overwrites has been moved already.
-        (0..n).for_each(|i| data.copy_within(i * wide..i * wide + n, i * n));
-        data.truncate(n * n);
-    }
-    data.par_chunks_mut(n.max(1)).enumerate().for_each(|(i, row)| {
+/// `r rᵀ ∘ (G − c1ᵀ − 1cᵀ + g)`, in the memory of G.
+fn centred(mut raw: Matrix, c: &[f64], g: f64, roots: Option<&[f64]>) -> Matrix {
+    let n = c.len();
+    raw.as_mut_slice().par_chunks_mut(n.max(1)).enumerate().for_each(|(i, row)| {
         let own = g - c[i];
         row.iter_mut().zip(c).for_each(|(v, c)| *v += own - c);
         if let Some(roots) = roots {
             row.iter_mut().zip(roots).for_each(|(v, root)| *v *= root * roots[i]);
         }
     });
-    Matrix::new(data, n, n).expect("n rows of n")
+    raw
 }
 
 /// Columns with their means subtracted.

@@ -58,9 +58,7 @@ impl<T: Element> Data<'_, T> {
     }
 
     fn y_mean(&self) -> f64 {
-        let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
-        let from =
-            |c: f64| self.y.iter().enumerate().map(|(i, y)| weight(i) * (y - c)).sum::<f64>() / self.total;
+        let from = |c: f64| passes::weighted_sum(self.y, self.weights, c) / self.total;
         // What rounding leaves of many equal values, the second round takes away.
         let near = from(0.0);
         near + from(near)

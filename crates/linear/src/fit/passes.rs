@@ -80,6 +80,23 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
 }
 
+/// `Σ ωᵢ·(yᵢ − c)`: chunk by chunk in parallel, and eight sums to a chunk.
+pub(crate) fn weighted_sum(y: &[f64], weights: Option<&[f64]>, c: f64) -> f64 {
+    let of_chunk = |rows: Range<usize>| {
+        let mut lanes = [0.0; 8];
+        let eights = y[rows.clone()].chunks(8);
+        if let Some(weights) = weights {
+            for (y, w) in eights.zip(weights[rows].chunks(8)) {
+                lanes.iter_mut().zip(y).zip(w).for_each(|((sum, y), w)| *sum += w * (y - c));
+            }
+        } else {
+            eights.for_each(|y| lanes.iter_mut().zip(y).for_each(|(sum, y)| *sum += y - c));
+        }
+        lanes.iter().sum::<f64>()
+    };
+    map_chunks(y.len(), of_chunk).iter().sum()
+}
+
 /// The first `width` rows and columns of a symmetric matrix.
 fn leading(square: &Matrix, width: usize) -> Mat<f64> {
     Mat::from_fn(width, width, |i, j| square[(j, i)])
