@@ -375,6 +375,13 @@ impl IoError {
             IoError::NoSuchName { name, known, .. } => {
                 crate::suggest::nearest(name, known).map(|near| format!("did you mean {near:?}?"))
             }
+            IoError::UnknownFormat { extension: Some(extension), .. } => match extension.as_str() {
+                "gz" | "bz2" | "xz" | "zst" => {
+                    Some("unpack the file first, or send what unpacks to standard input".to_owned())
+                }
+                "xls" | "xlsx" | "ods" => Some("save the sheet as .csv".to_owned()),
+                _ => None,
+            },
             IoError::SeveralTensors { at, known } => {
                 let first = known.first()?;
                 Some(format!("name one of them, as in {}:{first}", at.path.display()))

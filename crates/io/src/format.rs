@@ -96,7 +96,11 @@ impl Format {
 
     /// `all, the, known, extensions`.
     pub(crate) fn list() -> String {
-        Format::ALL.map(|format| format!(".{}", format.extension())).join(", ")
+        let name = |format: Format| match format {
+            Format::Arrow => ".arrow, .feather".to_owned(),
+            other => format!(".{}", other.extension()),
+        };
+        Format::ALL.map(name).join(", ")
     }
 
     /// Whether it is text, with something between its fields.

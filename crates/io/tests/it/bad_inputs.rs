@@ -288,6 +288,14 @@ fn missing_files_and_directories_are_refused() {
 fn a_slip_in_a_name_gets_a_hint() {
     let error = read_tensor(data("model.safetensors:layer.0.k")).unwrap_err();
     assert_eq!(error.hint().unwrap(), "did you mean \"layer.0.q\"?");
+    let folder = tempfile::tempdir().unwrap();
+    for (name, hint) in [("t.csv.gz", "unpack the file first"), ("t.xlsx", "save the sheet as .csv")] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, [1, 2, 3]).unwrap();
+        let error = read_table(&path, &ReadOptions::default()).unwrap_err();
+        check(name, &error, &["unknown format", ".arrow, .feather"]);
+        assert!(error.hint().unwrap().starts_with(hint), "{name}");
+    }
     let options = ReadOptions { columns: Some(vec!["ctiy".to_owned()]), ..ReadOptions::default() };
     let error = read_table(data("snappy.parquet"), &options).unwrap_err();
     check("snappy.parquet", &error, &["there is no column \"ctiy\"; found x, n, city, ok, level"]);
