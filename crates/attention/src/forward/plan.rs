@@ -13,7 +13,7 @@ const BLOCK_ROWS: usize = 64;
 /// From so many rows on a block is twice as large, and each tile of values is copied half as often.
 const LARGE_FROM: usize = 512;
 /// A block has so few rows that what is noted and kept about them fits into this many bytes.
-const NOTED_BYTES: usize = 16 << 20;
+const NOTED_BYTES: usize = 32 << 20;
 /// Sums over rows (received mass, maps) are formed by at most so many items of a group.
 const ITEMS_PER_GROUP: usize = 16;
 
