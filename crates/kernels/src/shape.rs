@@ -56,6 +56,13 @@ impl Shape {
         self.dims().contains(&0)
     }
 
+    /// The shape without its first axis; what has none stays as it is.
+    #[inline]
+    pub(crate) fn inner(self) -> Self {
+        let [_, b, c, d] = self.dims;
+        Shape { dims: [b, c, d, 0], rank: self.rank.saturating_sub(1) }
+    }
+
     /// The shape with two axes exchanged.
     pub(crate) fn swapped(mut self, a: usize, b: usize) -> Self {
         self.dims.swap(a, b);

@@ -143,9 +143,8 @@ impl<T: Storage> Job<'_, '_, T> {
     fn run(&self, task: Task<'_, T>, scratch: &mut BackwardScratch<T::Real>) {
         let Sizes { h, g, n, d, e, .. } = self.problem.sizes;
         let rows = h / g * n;
-        let item = Item { batch: task.batch, group: task.group, blocks: Vec::new() };
-        let starts = (0..rows).step_by(BLOCK_ROWS);
-        let blocks: Vec<Range<usize>> = starts.map(|first| first..(first + BLOCK_ROWS).min(rows)).collect();
+        let item = Item { batch: task.batch, group: task.group, rows: 0..rows, size: BLOCK_ROWS };
+        let blocks: Vec<Range<usize>> = item.blocks().collect();
         let layouts: Vec<Layout<'_, T>> =
             blocks.iter().map(|rows| Layout::new(self.problem, &item, rows.clone())).collect();
         let first_head = item.batch * h + item.group * (h / g);

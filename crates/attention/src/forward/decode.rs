@@ -31,14 +31,14 @@ pub(super) fn run<T: Storage>(
     isa: Isa,
     problem: &Problem<'_, T>,
     out: &mut [T],
-    lse: &mut [f64],
+    (lse, wants_lse): (&mut [f64], bool),
     shared: bool,
 ) {
     let Sizes { b, h, g, n, m, e, .. } = problem.sizes;
     let rows = h / g * n;
     let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
     let keys = m.div_ceil(runs).next_multiple_of(64);
-    let item = |of: usize| Item { batch: of / g, group: of % g, blocks: std::iter::once(0..rows).collect() };
+    let item = |of: usize| Item { batch: of / g, group: of % g, rows: 0..rows, size: rows };
     let one = |at: usize, scratch: &mut Scratch<T::Real>| -> Run<T::Real> {
         let item = item(at / runs);
         let layout = Layout::of_rows(problem, &item, 0..rows);
@@ -50,11 +50,12 @@ pub(super) fn run<T: Storage>(
     if runs == 1 && e > 0 {
         let parts = out.chunks_exact_mut(rows * e).zip(lse.chunks_exact_mut(rows)).enumerate();
         let sharing = Sharing { team, shared, stopped };
-        share(parts.collect(), sharing, Scratch::lent, |(of, (out, lse)), scratch| {
+        let memory = || (Scratch::lent(), Layout::empty());
+        share(parts.collect(), sharing, memory, |(of, (out, lse)), (scratch, layout)| {
             let item = item(of);
-            let layout = Layout::of_rows(problem, &item, 0..rows);
+            layout.lay(problem, &item, 0..rows);
             let (block, keys) = (layout.block(problem, &item), Span { start: 0, end: m });
-            T::Real::dispatch(isa, Rowwise { block, keys, scratch }).finish(&block, out, lse);
+            T::Real::dispatch(isa, Rowwise { block, keys, scratch }).finish(&block, out, (lse, wants_lse));
         });
         return;
     }
@@ -71,6 +72,6 @@ pub(super) fn run<T: Storage>(
         let layout = Layout::of_rows(problem, &item, 0..rows);
         let own = of * rows..(of + 1) * rows;
         let out = &mut out[own.start * e..own.end * e];
-        total.finish(&layout.block(problem, &item), out, &mut lse[own]);
+        total.finish(&layout.block(problem, &item), out, (&mut lse[own], wants_lse));
     }
 }

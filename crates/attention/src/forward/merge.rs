@@ -114,7 +114,7 @@ impl Partial {
 
 /// The rows of cells, among those of all heads of all batch entries, that an item touches.
 fn cell_rows(sizes: &Sizes, item: &Item, size: MapSize) -> Range<usize> {
-    let rows = item.rows();
+    let rows = &item.rows;
     cell_row(sizes, item, size, rows.start)..cell_row(sizes, item, size, rows.end - 1) + 1
 }
 

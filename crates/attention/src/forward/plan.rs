@@ -13,7 +13,7 @@ const BLOCK_ROWS: usize = 64;
 /// From so many rows on a block is twice as large, and each tile of values is copied half as often.
 const LARGE_FROM: usize = 512;
 /// A block has so few rows that what is noted and kept about them fits into this many bytes.
-const NOTED_BYTES: usize = 16 << 20;
+const NOTED_BYTES: usize = 32 << 20;
 /// Sums over rows (received mass, maps) are formed by at most so many items of a group.
 const ITEMS_PER_GROUP: usize = 16;
 
@@ -21,20 +21,22 @@ const ITEMS_PER_GROUP: usize = 16;
 pub(crate) struct Item {
     pub(crate) batch: usize,
     pub(crate) group: usize,
-    /// Row ranges within the group.
-    pub(crate) blocks: Vec<Range<usize>>,
+    /// All its rows, within the group.
+    pub(crate) rows: Range<usize>,
+    /// Rows to a block.
+    pub(crate) size: usize,
 }
 
 impl Item {
-    /// All rows of the item, within its group.
-    pub(crate) fn rows(&self) -> Range<usize> {
-        let first = self.blocks.first().map_or(0, |block| block.start);
-        first..self.blocks.last().map_or(first, |block| block.end)
+    /// Rows that are computed together, within the group.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (Range { start, end }, size) = (self.rows.clone(), self.size);
+        (start..end).step_by(size).map(move |first| first..(first + size).min(end))
     }
 
     /// The query heads the item's rows belong to.
     pub(crate) fn heads(&self, sizes: &Sizes) -> Range<usize> {
-        let (rows, first) = (self.rows(), self.group * (sizes.h / sizes.g));
+        let (rows, first) = (&self.rows, self.group * (sizes.h / sizes.g));
         first + rows.start / sizes.n..first + (rows.end - 1) / sizes.n + 1
     }
 }
@@ -53,30 +55,32 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
         return Vec::new();
     }
     let rows = sizes.h / sizes.g * sizes.n;
-    let blocks = blocks(rows, cut);
+    let size = block_size(rows, cut);
     let per_item = if cut.summed {
         let items = (4 * ITEMS_PER_GROUP).div_ceil(sizes.b * sizes.g).clamp(1, ITEMS_PER_GROUP);
-        blocks.len().div_ceil(items)
+        rows.div_ceil(size).div_ceil(items) * size
     } else {
-        1
+        size
     };
-    let mut items = Vec::new();
+    let mut items = Vec::with_capacity(sizes.b * sizes.g * rows.div_ceil(per_item));
     for batch in 0..sizes.b {
         for group in 0..sizes.g {
-            let runs = blocks.chunks(per_item);
-            items.extend(runs.map(|blocks| Item { batch, group, blocks: blocks.to_vec() }));
+            let starts = (0..rows).step_by(per_item);
+            items.extend(starts.map(|first| {
+                let rows = first..(first + per_item).min(rows);
+                Item { batch, group, rows, size }
+            }));
         }
     }
     items
 }
 
-/// `rows` cut into blocks of about equal size.
-fn blocks(rows: usize, cut: &Cut) -> Vec<Range<usize>> {
+/// How many rows to a block, so that `rows` are cut into blocks of about equal size.
+fn block_size(rows: usize, cut: &Cut) -> usize {
     let usual = if rows >= LARGE_FROM { 2 * BLOCK_ROWS } else { BLOCK_ROWS };
     let fitting = NOTED_BYTES / cut.row_bytes.max(1);
     let most = (fitting - fitting % 16).clamp(16, usual);
-    let size = rows.div_ceil(rows.div_ceil(most)).next_multiple_of(8).min(most);
-    (0..rows).step_by(size).map(|first| first..(first + size).min(rows)).collect()
+    rows.div_ceil(rows.div_ceil(most)).next_multiple_of(8).min(most)
 }
 
 /// The rows of one block, in the kernel's terms.
@@ -87,20 +91,38 @@ pub(crate) struct Layout<'a, T> {
 }
 
 impl<'a, T: Storage> Layout<'a, T> {
+    /// Of no rows.
+    pub(crate) const fn empty() -> Self {
+        Layout { parts: Vec::new(), spans: Vec::new(), tiles: Vec::new() }
+    }
+
     pub(crate) fn new(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
         let mut layout = Layout::of_rows(problem, item, rows);
-        layout.tiles = tiles(&layout.parts, &layout.spans);
+        layout.find_tiles();
         layout
     }
 
     /// Without the tiles.
     pub(crate) fn of_rows(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Self {
-        let parts = parts(problem, item, rows);
-        let spans: Vec<Span> = parts
-            .iter()
-            .flat_map(|part| (part.first..part.first + part.count).map(|i| span(problem, item.batch, i)))
-            .collect();
-        Layout { parts, spans, tiles: Vec::new() }
+        let mut layout = Layout::empty();
+        layout.lay(problem, item, rows);
+        layout
+    }
+
+    /// Other rows, in the same memory, without the tiles.
+    pub(crate) fn lay(&mut self, problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) {
+        let Layout { parts, spans, tiles } = self;
+        lay_parts(problem, item, rows, parts);
+        spans.clear();
+        for part in parts {
+            spans.extend((part.first..part.first + part.count).map(|i| span(problem, item.batch, i)));
+        }
+        tiles.clear();
+    }
+
+    /// The tiles that some row sees.
+    pub(crate) fn find_tiles(&mut self) {
+        find_tiles(&self.parts, &self.spans, &mut self.tiles);
     }
 
     /// All of it, with the keys and values of the group.
@@ -123,9 +145,14 @@ pub(crate) fn span<T>(problem: &Problem<'_, T>, b: usize, i: usize) -> Span {
     Span { start, end }
 }
 
-fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usize>) -> Vec<Part<'a, T>> {
+fn lay_parts<'a, T: Storage>(
+    problem: &Problem<'a, T>,
+    item: &Item,
+    rows: Range<usize>,
+    parts: &mut Vec<Part<'a, T>>,
+) {
     let Sizes { h, g, n, .. } = problem.sizes;
-    let mut parts = Vec::new();
+    parts.clear();
     let mut row = rows.start;
     while row < rows.end {
         let (head, first) = (item.group * (h / g) + row / n, row % n);
@@ -149,7 +176,6 @@ fn parts<'a, T: Storage>(problem: &Problem<'a, T>, item: &Item, rows: Range<usiz
         });
         row += count;
     }
-    parts
 }
 
 /// The matrix of batch entry `b` and head `h`.
@@ -190,10 +216,9 @@ impl Seen {
 }
 
 /// The tiles some row sees, and whether bias and masks have to be looked at there.
-fn tiles<T: Storage>(parts: &[Part<'_, T>], spans: &[Span]) -> Vec<Tile> {
+fn find_tiles<T: Storage>(parts: &[Part<'_, T>], spans: &[Span], tiles: &mut Vec<Tile>) {
     let hull = spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span));
     let biased = parts.iter().any(|part| part.bias.is_some());
-    let mut tiles = Vec::new();
     let mut start = hull.start / TILE_KEYS * TILE_KEYS;
     while start < hull.end {
         let end = (start + TILE_KEYS).min(hull.end);
@@ -205,7 +230,6 @@ fn tiles<T: Storage>(parts: &[Part<'_, T>], spans: &[Span]) -> Vec<Tile> {
         }
         start += TILE_KEYS;
     }
-    tiles
 }
 
 fn seen<T>(part: &Part<'_, T>, keys: Range<usize>) -> Seen {

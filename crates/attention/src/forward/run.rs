@@ -71,7 +71,7 @@ pub(super) fn run<T: Storage>(
 
     let shared = rows.saturating_mul(m + ROW_COST).saturating_mul(d + e + ROW_COST) >= WORTH_SHARING;
     if decode::suits(&problem.sizes) && !request.needs_weights() {
-        decode::run(isa, problem, out, &mut lse, shared);
+        decode::run(isa, problem, out, (&mut lse, request.lse), shared);
         told(rows);
         let empty_rows = lse.iter().filter(|&&x| x == f64::NEG_INFINITY).count();
         return Statistics { empty_rows, lse: request.lse.then_some(lse), ..Statistics::default() };
@@ -89,7 +89,7 @@ pub(super) fn run<T: Storage>(
         let (mut entropy, mut row_sum_error) = (&mut entropy[..], &mut row_sum_error[..]);
         let mut peaks = &mut peaks[..];
         for (item, cells) in items.into_iter().zip(cells) {
-            let rows = item.rows().len();
+            let rows = item.rows.len();
             tasks.push(Task {
                 out: take(&mut out, rows * e),
                 lse: take(&mut lse, rows),
@@ -110,7 +110,8 @@ pub(super) fn run<T: Storage>(
         task.number = number;
     }
     let sharing = Sharing { team: problem.team, shared, stopped: || problem.is_stopped() };
-    let partials = share(tasks, sharing, Scratch::lent, |task, scratch| job.run(task, scratch));
+    let memory = || (Scratch::lent(), Layout::empty());
+    let partials = share(tasks, sharing, memory, |task, (scratch, layout)| job.run(task, scratch, layout));
 
     let summed = merge(&problem.sizes, map, summed, partials);
     let (largest, top) = match (request.largest, request.top_k > 0) {
@@ -138,7 +139,7 @@ fn first_peaks(peaks: &[Peak], k: usize, rows: usize) -> Vec<Peak> {
     peaks.iter().step_by(k).copied().collect()
 }
 
-impl<T: Storage> Job<'_, '_, T> {
+impl<'a, T: Storage> Job<'_, 'a, T> {
     /// About how many bytes the kernel notes and keeps for each row of a block: the weights for what keys receive, a sum and a maximum
     /// for each pool of keys, and the candidates for the largest.
     fn row_bytes(&self) -> usize {
@@ -153,13 +154,13 @@ impl<T: Storage> Job<'_, '_, T> {
     fn weight(&self, item: &Item) -> usize {
         let seen = &self.problem.visibility;
         if seen.left.is_none() && seen.right.is_none() {
-            return item.rows().len() * span(self.problem, item.batch, 0).len();
+            return item.rows.len() * span(self.problem, item.batch, 0).len();
         }
-        item.rows().map(|row| span(self.problem, item.batch, row % self.problem.sizes.n).len()).sum()
+        item.rows.clone().map(|row| span(self.problem, item.batch, row % self.problem.sizes.n).len()).sum()
     }
 
     /// All blocks of one item.
-    fn run(&self, task: Task<'_, T>, scratch: &mut Scratch<T::Real>) -> Partial {
+    fn run(&self, task: Task<'_, T>, scratch: &mut Scratch<T::Real>, layout: &mut Layout<'a, T>) -> Partial {
         let Sizes { e, .. } = self.problem.sizes;
         let Task { item, number, out, lse, entropy, row_sum_error, peaks, cells: mut own_cells } = task;
         let alone = own_cells.is_some();
@@ -167,16 +168,15 @@ impl<T: Storage> Job<'_, '_, T> {
         let mut partial = Partial::new(sizes, &item, self.map, alone);
         let mut received = self.received.as_ref().map(|received| received.begin(sizes, &item));
         let few = !self.request.needs_weights() && decode::has_few_keys(sizes);
-        let first = item.rows().start;
-        for rows in &item.blocks {
+        let first = item.rows.start;
+        for rows in item.blocks() {
             if self.problem.is_stopped() {
                 break;
             }
-            let layout = if few {
-                Layout::of_rows(self.problem, &item, rows.clone())
-            } else {
-                Layout::new(self.problem, &item, rows.clone())
-            };
+            layout.lay(self.problem, &item, rows.clone());
+            if !few {
+                layout.find_tiles();
+            }
             let own = rows.start - first..rows.end - first;
             let cells = partial.cells(&self.problem.sizes, &item, rows.clone());
             let wanted = self.request.needs_weights().then(|| Wanted {
@@ -197,16 +197,17 @@ impl<T: Storage> Job<'_, '_, T> {
             });
             let block = layout.block(self.problem, &item);
             let (out, lse) = (&mut out[own.start * e..own.end * e], &mut lse[own.clone()]);
+            let wants_lse = self.request.lse;
             if few && FewKeys::suits(&block) {
-                let wants_lse = self.request.lse;
                 let kernel = FewKeys { block, scratch: &mut *scratch, out, lse, wants_lse };
                 T::Real::dispatch(self.isa, kernel);
             } else if few {
                 let keys = Span { start: 0, end: self.problem.sizes.m };
                 let run = T::Real::dispatch(self.isa, Rowwise { block, keys, scratch: &mut *scratch });
-                run.finish(&block, out, lse);
+                run.finish(&block, out, (lse, wants_lse));
             } else {
-                let kernel = attention::Forward { block, scratch: &mut *scratch, out, lse, wanted };
+                let kernel =
+                    attention::Forward { block, scratch: &mut *scratch, out, lse, wants_lse, wanted };
                 T::attend(self.isa, kernel);
             }
             (self.told)(rows.len());

@@ -1,13 +1,14 @@
 //! The loop over the tiles of one block of query rows.
 
 use super::TILE_KEYS;
+use super::denominator::Denominator;
 use super::dropout;
 use super::exp::exp2;
 use super::largest::Largest;
 use super::notes::{Asked, Notes, Peaks, Seen, Step};
 use super::part::{Block, Span, Tile};
 use super::pools::Pools;
-use super::product::Panels;
+use super::product::{Panels, rows_at_once};
 use super::products::{Products, Scoring, Weighing};
 use super::scratch::{Room, Scratch};
 use super::statistics::{Settled, Wanted};
@@ -17,7 +18,6 @@ use super::top::Candidates;
 use super::wide::Wide;
 use crate::Element;
 use crate::simd::{Float, FloatKernel, Real};
-use std::f64::consts::{LN_2, LOG2_E};
 
 /// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
 pub(super) const SLOT_KEYS: usize = TILE_KEYS + 8;
@@ -30,8 +30,10 @@ pub struct Forward<'a, 'b, T: Storage> {
     pub scratch: &'a mut Scratch<T::Real>,
     /// `(rows, E)`.
     pub out: &'a mut [T],
-    /// `(rows,)`: the logarithm of each row's denominator.
+    /// `(rows,)`: the logarithm of each row's denominator; −∞ for an empty row.
     pub lse: &'a mut [f64],
+    /// Whether anybody wants those of rows that are not empty.
+    pub wants_lse: bool,
     /// Statistics of the weights, where asked for.
     pub wanted: Option<Wanted<'a>>,
 }
@@ -58,7 +60,7 @@ struct Work<'a, 'b, T: Storage, P> {
     scores: &'a mut [T::Real],
     /// `(panels, SLOT_KEYS, LANES)`: the weights of a tile after dropout; empty without it.
     dropped: &'a mut [T::Real],
-    /// `(panels·LANES, width)`.
+    /// `(rows, width)`, or more rows. Whatever before the first tile.
     out: &'a mut [T::Real],
     /// Each `(panels·LANES,)`: the maximum so far and in the end the inverse of the denominator, the
     /// maximum with the scores that are not weights yet, the sum so far, and what `out` is multiplied by.
@@ -80,6 +82,8 @@ struct At {
     number: usize,
     /// Where its scores lie.
     slot: usize,
+    /// Whether no other comes after it.
+    last: bool,
 }
 
 impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
@@ -87,12 +91,12 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) {
-        let Forward { block, scratch, out, lse, wanted } = self;
+        let Forward { block, scratch, out, lse, wants_lse, wanted } = self;
         if block.spans.is_empty() {
             return;
         }
         let products = Wide::new(isa, &block, &mut scratch.wide);
-        Attend { block, room: &mut scratch.room, out, lse, wanted }.run(isa, products);
+        Attend { block, room: &mut scratch.room, out, lse: (lse, wants_lse), wanted }.run(isa, products);
     }
 }
 
@@ -101,14 +105,15 @@ pub(super) struct Attend<'a, 'b, T: Storage> {
     pub(super) block: Block<'b, T>,
     pub(super) room: &'a mut Room<T::Real>,
     pub(super) out: &'a mut [T],
-    pub(super) lse: &'a mut [f64],
+    /// Log-sum-exps, and whether they are wanted.
+    pub(super) lse: (&'a mut [f64], bool),
     pub(super) wanted: Option<Wanted<'a>>,
 }
 
 impl<T: Storage> Attend<'_, '_, T> {
     #[inline(always)]
     pub(super) fn run<S: Float<T::Real>, P: Products<T, S>>(self, isa: S, products: P) {
-        let Attend { block, room, out, lse, mut wanted } = self;
+        let Attend { block, room, out, mut lse, mut wanted } = self;
         let (rows, value_width) = (block.spans.len(), block.values.width());
         let (panels, width) = (rows.div_ceil(S::LANES), value_width.next_multiple_of(S::LANES));
         let padded = panels * S::LANES;
@@ -118,8 +123,12 @@ impl<T: Storage> Attend<'_, '_, T> {
         let stride = slots * SLOT_KEYS * S::LANES;
         let drops = block.parts.iter().any(|part| part.dropping.is_some());
 
-        let out_rows = room.out.reserve(padded * width);
-        out_rows.fill(T::Real::ZERO);
+        // Sums are formed where outputs belong, if those are as wide as sums and rows are multiplied in whole groups.
+        let fits = value_width == width && rows % rows_at_once::<T::Real, S>() == 0;
+        let (out_rows, out) = match if fits { T::as_reals_mut(out) } else { Err(out) } {
+            Ok(there) => (there, None),
+            Err(out) => (room.out.reserve(padded * width), Some(out)),
+        };
         let (max, rest) = room.rows.reserve(padded * 4).split_at_mut(padded);
         let (next, rest) = rest.split_at_mut(padded);
         let (sum, alpha) = rest.split_at_mut(padded);
@@ -155,19 +164,26 @@ impl<T: Storage> Attend<'_, '_, T> {
             notes,
             block,
         };
+        let mut divided = false;
         for (at, tile) in block.tiles.iter().enumerate() {
-            let at = At { tile: *tile, number: at, slot: if slots > 1 { at } else { 0 } };
+            let last = at + 1 == block.tiles.len();
+            let at = At { tile: *tile, number: at, slot: if slots > 1 { at } else { 0 }, last };
             work.score(isa, at);
             for panel in 0..panels {
                 work.softmax(isa, panel, at);
             }
-            work.weigh(isa, at);
+            if last {
+                work.divide(&mut lse);
+            }
+            divided = work.weigh(isa, at);
         }
-        work.divide(lse);
+        if block.tiles.is_empty() {
+            work.divide(&mut lse);
+        }
         if let Some(wanted) = &mut wanted {
             work.statistics(isa, wanted);
         }
-        work.finish(out);
+        work.finish(out, divided);
     }
 }
 
@@ -234,9 +250,9 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         isa.store(alpha, &mut self.alpha[rows]);
     }
 
-    /// `out = out·alpha + a·V` for one tile.
+    /// `out = out·alpha + a·V` for one tile; after the last one also divided, unless it says otherwise.
     #[inline(always)]
-    fn weigh<S: Float<T::Real>>(&mut self, isa: S, At { tile, slot, .. }: At)
+    fn weigh<S: Float<T::Real>>(&mut self, isa: S, At { tile, slot, number, last }: At) -> bool
     where
         P: Products<T, S>,
     {
@@ -247,19 +263,23 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         } else {
             (&*self.dropped, SLOT_KEYS * lanes)
         };
+        let divides = last && self.dropped.is_empty();
         let of = Weighing {
             block: &self.block,
             reach: &self.reach,
             tile,
             weights,
             stride,
-            alpha: self.alpha,
+            alpha: (number > 0).then_some(&*self.alpha),
+            inverse: divides.then_some(&*self.max),
             out: &mut *self.out,
             width: self.width,
         };
-        if !self.products.weigh(isa, of) {
-            self.weigh_carefully(lanes, slot, tile);
+        let done = self.products.weigh(isa, of);
+        if !done {
+            self.weigh_carefully(lanes, slot, tile, number == 0);
         }
+        done && divides
     }
 
     /// The weights of one tile, with zeros where they are dropped. Those of the softmax stay, for its statistics.
@@ -283,13 +303,13 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
     }
 
     /// [`Work::weigh`] where a hidden key may have a value that is not finite: `0·∞` is NaN, so it is left out.
-    fn weigh_carefully(&mut self, lanes: usize, slot: usize, tile: Tile) {
+    fn weigh_carefully(&mut self, lanes: usize, slot: usize, tile: Tile, first: bool) {
         let value_width = self.block.values.width();
         let mut line = vec![T::Real::ZERO; value_width];
         for row in 0..self.block.spans.len() {
             let out = &mut self.out[row * self.width..][..value_width];
             for o in out.iter_mut() {
-                *o = *o * self.alpha[row];
+                *o = if first { T::Real::ZERO } else { *o * self.alpha[row] };
             }
             for key in tile.start..tile.end {
                 if self.block.hides(row, key) {
@@ -310,12 +330,12 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
     }
 
     /// What weights are multiplied by, in place of the maxima, 0 behind the last row; and the logarithms of the denominators.
-    fn divide(&mut self, lse: &mut [f64]) {
+    fn divide(&mut self, (lse, wanted): &mut (&mut [f64], bool)) {
         for row in 0..self.shares.len() {
             let (max, sum) = (self.max[row].to_f64(), self.sum[row].to_f64());
             let denominator = Denominator::new(max, sum, self.block.query(row).0.sink);
             self.max[row] = T::Real::from_f64(denominator.inverse);
-            lse[row] = denominator.lse;
+            lse[row] = denominator.lse(*wanted);
             self.shares[row] = denominator.sink_share;
         }
         self.max[self.shares.len()..].fill(T::Real::ZERO);
@@ -343,50 +363,25 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         .take(isa, wanted);
     }
 
-    /// Multiplies by the inverses of the denominators.
+    /// Multiplies by the inverses of the denominators, unless that is done, and rounds into `out`, unless sums are there.
     #[inline(always)]
-    fn finish(self, out: &mut [T]) {
+    fn finish(self, out: Option<&mut [T]>, divided: bool) {
         let (value_width, inverse) = (self.block.values.width(), self.max);
-        let kept = dropout::factor(&self.block);
+        if !divided {
+            let kept = dropout::factor(&self.block);
+            for row in 0..self.shares.len() {
+                let sums = &mut self.out[row * self.width..][..value_width];
+                if inverse[row] == T::Real::ZERO {
+                    sums.fill(T::Real::ZERO);
+                }
+                for o in sums {
+                    *o = *o * (inverse[row] * kept);
+                }
+            }
+        }
+        let Some(out) = out else { return };
         for (row, to) in out.chunks_exact_mut(value_width.max(1)).enumerate() {
-            let from = &mut self.out[row * self.width..][..value_width];
-            if inverse[row] == T::Real::ZERO {
-                from.fill(T::Real::ZERO);
-            }
-            for o in from.iter_mut() {
-                *o = *o * (inverse[row] * kept);
-            }
-            T::narrow(from, to);
-        }
-    }
-}
-
-/// What a row's weights are divided by.
-pub(super) struct Denominator {
-    /// What `2^(s − max)` is multiplied by to become a weight.
-    pub(super) inverse: f64,
-    /// Its logarithm.
-    pub(super) lse: f64,
-    /// How much of it is the sink's; an empty row counts as all sink.
-    pub(super) sink_share: f64,
-}
-
-impl Denominator {
-    /// From a row's maximum (in units of log₂), its sum of `2^(s − max)`, and its sink.
-    pub(super) fn new(max: f64, sum: f64, sink: Option<f64>) -> Self {
-        if sum == 0.0 {
-            return Denominator { inverse: 0.0, lse: f64::NEG_INFINITY, sink_share: 1.0 };
-        }
-        let Some(sink) = sink else {
-            return Denominator { inverse: sum.recip(), lse: (max + sum.log2()) * LN_2, sink_share: 0.0 };
-        };
-        let sink = sink * LOG2_E;
-        let top = if sink > max { sink } else { max };
-        let total = sum * (max - top).exp2() + (sink - top).exp2();
-        Denominator {
-            inverse: (max - top).exp2() / total,
-            lse: (top + total.log2()) * LN_2,
-            sink_share: (sink - top).exp2() / total,
+            T::narrow(&self.out[row * self.width..][..value_width], to);
         }
     }
 }

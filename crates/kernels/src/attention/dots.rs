@@ -49,12 +49,12 @@ impl PairKernel for OnPairs<'_, '_> {
 
     #[inline(always)]
     fn run<S: PairDots>(self, isa: S) {
-        let Forward { block, scratch, out, lse, wanted } = self.0;
+        let Forward { block, scratch, out, lse, wants_lse, wanted } = self.0;
         if block.spans.is_empty() {
             return;
         }
         let products = Dots::new(isa, &block, &mut scratch.dots);
-        Attend { block, room: &mut scratch.room, out, lse, wanted }.run(isa, products);
+        Attend { block, room: &mut scratch.room, out, lse: (lse, wants_lse), wanted }.run(isa, products);
     }
 }
 

@@ -10,10 +10,10 @@
 //! Tiles ([`Forward`](super::Forward)) would transpose all queries first, and fill their registers with keys that are not there.
 //! Whatever changes scores or hides keys is left to [`Rowwise`](super::Rowwise).
 
-use super::block::Denominator;
+use super::denominator::Denominator;
 use super::part::{Block, Part};
 use super::rows::Rows;
-use super::rowwise::dot;
+use super::rowwise::{add_columns_of, dot};
 use super::scratch::Scratch;
 use super::storage::{Storage, load_first};
 use super::table::Table;
@@ -110,15 +110,17 @@ fn weigh<A: Storage<Real = A> + Real, S: Float<A>>(
     let mut max = nothing;
     for key in 0..count {
         let mut sums = isa.square(zero);
-        for lane in 0..rows {
-            sums.as_mut()[lane] = dot(isa, queries.row(lane), keys.row(key));
+        if rows == S::LANES {
+            // A number the compiler knows, so that the square stays in registers.
+            for lane in 0..S::LANES {
+                sums.as_mut()[lane] = dot(isa, queries.row(lane), keys.row(key));
+            }
+        } else {
+            for lane in 0..rows {
+                sums.as_mut()[lane] = dot(isa, queries.row(lane), keys.row(key));
+            }
         }
-        let sums = isa.transpose(sums);
-        let mut total = zero;
-        for &sum in sums.as_ref() {
-            total = isa.add(total, sum);
-        }
-        scores[key] = isa.mul(total, isa.splat(factor));
+        scores[key] = isa.mul(add_columns_of(isa, sums), isa.splat(factor));
         max = isa.max(max, scores[key]);
     }
     let base = isa.where_greater(max, nothing, max, zero);
@@ -136,7 +138,7 @@ fn weigh<A: Storage<Real = A> + Real, S: Float<A>>(
     isa.store(sum, &mut totals);
     for lane in 0..rows {
         lse[lane] = if wants_lse {
-            Denominator::new(tops[lane].to_f64(), totals[lane].to_f64(), None).lse
+            Denominator::new(tops[lane].to_f64(), totals[lane].to_f64(), None).lse(true)
         } else if totals[lane] == A::ZERO {
             f64::NEG_INFINITY
         } else {

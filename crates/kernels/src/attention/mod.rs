@@ -33,6 +33,7 @@ mod backward;
 mod block;
 mod buffer;
 mod careful;
+mod denominator;
 mod dense;
 mod dots;
 mod dropout;

@@ -24,6 +24,7 @@ use super::multiply::Multiply;
 use super::rows::Rows;
 use crate::Element;
 use crate::simd::{Float, Real, Registers};
+use std::ops::Range;
 
 /// So many steps of a tile of scores are written out where it has so few rows: a loop of one step is then as short as its
 /// products take, and where it happens to lie badly in memory fetching its instructions takes longer.
@@ -72,10 +73,15 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         assert!(panels == 0 || self.to.data.len() >= (panels - 1) * self.to.stride + room);
         let mut panel = 0;
         while panel < panels {
+            let (first, last) = (self.first, self.last);
             panel += match (S::REGISTERS, panels - panel) {
-                (Registers::Sixteen, 2..) => self.group::<S, M, FEW, 2>(isa, panel),
-                (Registers::ThirtyTwo, 2..) => self.group::<S, M, 8, 2>(isa, panel),
-                _ => self.group::<S, M, 8, 1>(isa, panel),
+                (Registers::Sixteen, 2..) => {
+                    let rest = first + before_fours(FEW, last - first);
+                    self.group::<S, M, FEW, 2>(isa, panel, first..rest);
+                    self.group::<S, M, 4, 2>(isa, panel, rest..last)
+                }
+                (Registers::ThirtyTwo, 2..) => self.group::<S, M, 8, 2>(isa, panel, first..last),
+                _ => self.group::<S, M, 8, 1>(isa, panel, first..last),
             };
         }
     }
@@ -85,13 +91,14 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         &mut self,
         isa: S,
         panel: usize,
+        range: Range<usize>,
     ) -> usize {
-        let mut j = self.first;
-        while j < self.last {
+        let mut j = range.start;
+        while j < range.end {
             // Past the end the last key stands in; what comes of it is never looked at.
             let mut keys = [self.keys.row(j); R];
             for r in 0..R {
-                let key = if j + r < self.last { j + r } else { self.last - 1 };
+                let key = if j + r < range.end { j + r } else { range.end - 1 };
                 keys[r] = self.keys.row(key);
             }
             self.tile::<S, M, R, C>(isa, panel, j, keys);
@@ -142,6 +149,21 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
     }
 }
 
+/// How many of `count` keys are multiplied `many` at a time before the rest are four at a time, so that few register tiles
+/// reach behind the last key.
+#[inline(always)]
+fn before_fours(many: usize, count: usize) -> usize {
+    let whole = count - count % many;
+    match count % many {
+        _ if many <= 4 => 0,
+        // Two tiles of four in place of one of six that is nearly empty.
+        1 | 2 if whole > 0 => whole - many,
+        1..=4 => whole,
+        // None is left over, or one of six has room for one more.
+        _ => count,
+    }
+}
+
 /// One step of a tile of scores: `sums[r][c] += k[r][i]·q[c][i]`.
 ///
 /// # Safety
@@ -183,8 +205,10 @@ pub(super) struct Values<'a, A, N> {
     pub(super) rows: Rows<'a, N>,
     pub(super) first: usize,
     pub(super) last: usize,
-    /// One per row.
-    pub(super) alpha: &'a [A],
+    /// What each row of `out` is multiplied by first; where there is nothing, `out` is not even read.
+    pub(super) alpha: Option<&'a [A]>,
+    /// What each row is multiplied by last; 0 makes zeros, whatever the sum is.
+    pub(super) inverse: Option<&'a [A]>,
     /// `(rows, width)`.
     pub(super) out: &'a mut [A],
     pub(super) width: usize,
@@ -240,47 +264,71 @@ impl<A: Real, N: Element> Values<'_, A, N> {
     #[inline(always)]
     fn tile<S: Float<A>, M: Multiply<A, S, Number = N>, const R: usize, const C: usize>(&mut self, isa: S) {
         let (lanes, count) = (S::LANES, self.last - self.first);
-        if count == 0 {
-            return;
-        }
-        // The first and the last row lie inside the memory, so all between them do.
-        let vector = lanes * M::PER_LANE;
-        let values = self.rows.row(self.first)[..C * vector].as_ptr();
-        let _ = &self.rows.row(self.last - 1)[..C * vector];
-        let stride = self.rows.stride();
-        let Steps { row, step, inner, outer } = self.steps;
-        assert!(count % inner == 0 && self.alpha.len() >= R);
-        let rounds = count / inner;
-        let last = (R - 1) * row + (rounds - 1) * outer + (inner - 1) * step;
-        assert!(self.weights.len() >= last + M::PER_LANE);
-        assert!(self.column + C * lanes <= self.width && self.out.len() >= R * self.width);
         let mut sums = [[isa.splat(A::ZERO); C]; R];
-        // SAFETY: all that is read and written has been checked above; `values` walks from the first to the last row
-        // and one step further, which is not read.
-        unsafe {
-            let mut values = values;
-            for round in 0..rounds {
-                let weights = self.weights.as_ptr().add(round * outer);
-                for i in 0..inner {
-                    let mut v = [M::load_at(isa, values); C];
-                    for c in 1..C {
-                        v[c] = M::load_at(isa, values.add(c * vector));
-                    }
-                    for r in 0..R {
-                        let a = M::splat_at(isa, weights.add(i * step + r * row));
-                        for c in 0..C {
-                            sums[r][c] = M::add(isa, a, v[c], sums[r][c]);
+        if count > 0 {
+            // The first and the last row lie inside the memory, so all between them do.
+            let vector = lanes * M::PER_LANE;
+            let values = self.rows.row(self.first)[..C * vector].as_ptr();
+            let _ = &self.rows.row(self.last - 1)[..C * vector];
+            let stride = self.rows.stride();
+            let Steps { row, step, inner, outer } = self.steps;
+            assert!(count % inner == 0);
+            let rounds = count / inner;
+            let last = (R - 1) * row + (rounds - 1) * outer + (inner - 1) * step;
+            assert!(self.weights.len() >= last + M::PER_LANE);
+            // SAFETY: all that is read has been checked above; `values` walks from the first to the last row
+            // and one step further, which is not read.
+            unsafe {
+                let mut values = values;
+                for round in 0..rounds {
+                    let weights = self.weights.as_ptr().add(round * outer);
+                    for i in 0..inner {
+                        let mut v = [M::load_at(isa, values); C];
+                        for c in 1..C {
+                            v[c] = M::load_at(isa, values.add(c * vector));
                         }
+                        for r in 0..R {
+                            let a = M::splat_at(isa, weights.add(i * step + r * row));
+                            for c in 0..C {
+                                sums[r][c] = M::add(isa, a, v[c], sums[r][c]);
+                            }
+                        }
+                        values = values.wrapping_offset(stride);
                     }
-                    values = values.wrapping_offset(stride);
                 }
             }
-            for r in 0..R {
-                let alpha = isa.splat(self.alpha[r]);
-                let out = self.out.as_mut_ptr().add(r * self.width + self.column);
+        } else if self.alpha.is_some() && self.inverse.is_none() {
+            return;
+        }
+        self.store::<S, R, C>(isa, sums);
+    }
+
+    /// `out = (out·alpha + sums)·inverse`.
+    #[inline(always)]
+    fn store<S: Float<A>, const R: usize, const C: usize>(&mut self, isa: S, mut sums: [[S::Vector; C]; R]) {
+        let lanes = S::LANES;
+        assert!(self.column + C * lanes <= self.width && self.out.len() >= R * self.width);
+        let out = self.out[self.column..].as_mut_ptr();
+        for r in 0..R {
+            // SAFETY: each of the R rows holds C vectors from `column` on.
+            unsafe {
+                let out = out.add(r * self.width);
+                if let Some(alpha) = self.alpha {
+                    let alpha = isa.splat(alpha[r]);
+                    for c in 0..C {
+                        sums[r][c] = isa.mul_add(isa.load_at(out.add(c * lanes)), alpha, sums[r][c]);
+                    }
+                }
+                if let Some(inverse) = self.inverse {
+                    let (inverse, zero) = (isa.splat(inverse[r]), isa.splat(A::ZERO));
+                    for c in 0..C {
+                        // Not even NaN comes through where nothing is seen.
+                        let seen = isa.where_greater(inverse, zero, sums[r][c], zero);
+                        sums[r][c] = isa.mul(seen, inverse);
+                    }
+                }
                 for c in 0..C {
-                    let old = isa.load_at(out.add(c * lanes));
-                    isa.store_at(isa.mul_add(old, alpha, sums[r][c]), out.add(c * lanes));
+                    isa.store_at(sums[r][c], out.add(c * lanes));
                 }
             }
         }

@@ -113,8 +113,10 @@ pub(super) struct Weighing<'a, 'b, T: Storage> {
     /// `(panels, keys, LANES)`, panels `stride` apart; nothing is said about keys that no row of a panel sees.
     pub(super) weights: &'a [T::Real],
     pub(super) stride: usize,
-    /// What each row of `out` is multiplied by first.
-    pub(super) alpha: &'a [T::Real],
+    /// What each row of `out` is multiplied by first; where there is nothing, `out` is not even read.
+    pub(super) alpha: Option<&'a [T::Real]>,
+    /// What it is multiplied by last.
+    pub(super) inverse: Option<&'a [T::Real]>,
     /// `(rows, width)`.
     pub(super) out: &'a mut [T::Real],
     /// `E`, rounded up to whole vectors.
@@ -165,7 +167,8 @@ impl<T: Storage> Weighing<'_, '_, T> {
                     rows: values,
                     first,
                     last,
-                    alpha: &self.alpha[row..],
+                    alpha: self.alpha.map(|alpha| &alpha[row..]),
+                    inverse: self.inverse.map(|inverse| &inverse[row..]),
                     out: &mut self.out[row * width..],
                     width,
                     column,

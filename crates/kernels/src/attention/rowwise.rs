@@ -213,31 +213,49 @@ fn pack<T: Storage, S: Float<T::Real>>(isa: S, table: &Table<'_, T>, piece: Span
 /// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back.
 #[inline(always)]
 fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
-    let zero = isa.splat(T::Real::ZERO);
     if scores.len() <= FEW {
         for i in 0..scores.len() {
             scores[i] = isa.sum(dot::<T, S>(isa, query, keys.row(i)));
         }
         return;
     }
+    let zero = isa.splat(T::Real::ZERO);
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
-        let mut sums = isa.square(zero);
-        for i in 0..scores.len() {
-            sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(group * S::LANES + i));
+        let (mut sums, keys) = (isa.square(zero), keys.from(group * S::LANES));
+        if scores.len() == S::LANES {
+            // A number the compiler knows, so that the square stays in registers.
+            for i in 0..S::LANES {
+                sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
+            }
+            isa.store(add_columns_of(isa, sums), scores);
+        } else {
+            for i in 0..scores.len() {
+                sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
+            }
+            isa.store_first(add_columns_of(isa, sums), scores);
         }
-        let sums = isa.transpose(sums);
-        let mut total = zero;
-        for &sum in sums.as_ref() {
-            total = isa.add(total, sum);
-        }
-        isa.store_first(total, scores);
     }
+}
+
+/// The sum of each row of a square.
+#[inline(always)]
+pub(super) fn add_columns_of<A: Real, S: Float<A>>(isa: S, square: S::Square) -> S::Vector {
+    let columns = isa.transpose(square);
+    let mut total = columns.as_ref()[0];
+    for column in 1..S::LANES {
+        total = isa.add(total, columns.as_ref()[column]);
+    }
+    total
 }
 
 /// Vectors whose lanes add up to `q·k`; the query is in the order of [`Storage::load_two_at`].
 #[inline(always)]
 pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key: &[T]) -> S::Vector {
     let (lanes, key) = (S::LANES, &key[..query.len()]);
+    if query.len() == lanes {
+        // SAFETY: both hold a vector.
+        return unsafe { isa.mul(T::load_at(isa, key.as_ptr()), isa.load_at(query.as_ptr())) };
+    }
     let mut sums = [isa.splat(T::Real::ZERO); SUMS];
     let mut c = 0;
     // SAFETY: query and key hold all vectors up to the one that is compared with their length.

@@ -1,6 +1,6 @@
 //! Attention over a run of keys before the division, and how runs are put together.
 
-use super::block::Denominator;
+use super::denominator::Denominator;
 use super::dropout::factor;
 use super::part::Block;
 use super::storage::Storage;
@@ -36,13 +36,19 @@ impl<A: Real> Run<A> {
         }
     }
 
-    /// Divides by the denominators: the outputs of all rows into `out`, the log-sum-exps into `lse`.
-    pub fn finish<T: Storage<Real = A>>(mut self, block: &Block<'_, T>, out: &mut [T], lse: &mut [f64]) {
+    /// Divides by the denominators: the outputs of all rows into `out`, the log-sum-exps into `lse`, as far as they are wanted:
+    /// otherwise −∞ for an empty row and 0 for others.
+    pub fn finish<T: Storage<Real = A>>(
+        mut self,
+        block: &Block<'_, T>,
+        out: &mut [T],
+        (lse, wants_lse): (&mut [f64], bool),
+    ) {
         let width = block.values.width();
         for (row, lse) in lse.iter_mut().enumerate() {
             let sink = block.query(row).0.sink;
             let denominator = Denominator::new(self.max[row].to_f64(), self.sum[row].to_f64(), sink);
-            *lse = denominator.lse;
+            *lse = denominator.lse(wants_lse);
             let inverse = A::from_f64(denominator.inverse) * factor(block);
             let from = &mut self.out[row * width..][..width];
             for o in from.iter_mut() {

@@ -14,6 +14,8 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
 
     /// The numbers themselves, where they are stored in the type sums are formed in.
     fn as_reals(from: &[Self]) -> Option<&[Self::Real]>;
+    /// The same, to be written to; otherwise what was given.
+    fn as_reals_mut(of: &mut [Self]) -> Result<&mut [Self::Real], &mut [Self]>;
     /// Exact; both slices are equally long.
     fn widen(from: &[Self], to: &mut [Self::Real]);
     /// Rounds to nearest, ties to even; both slices are equally long.
@@ -54,6 +56,11 @@ impl Storage for f32 {
     }
 
     #[inline(always)]
+    fn as_reals_mut(of: &mut [f32]) -> Result<&mut [f32], &mut [f32]> {
+        Ok(of)
+    }
+
+    #[inline(always)]
     fn widen(from: &[f32], to: &mut [f32]) {
         to.copy_from_slice(from);
     }
@@ -84,6 +91,11 @@ impl Storage for f64 {
     }
 
     #[inline(always)]
+    fn as_reals_mut(of: &mut [f64]) -> Result<&mut [f64], &mut [f64]> {
+        Ok(of)
+    }
+
+    #[inline(always)]
     fn widen(from: &[f64], to: &mut [f64]) {
         to.copy_from_slice(from);
     }
@@ -111,6 +123,11 @@ impl Storage for bf16 {
     #[inline(always)]
     fn as_reals(_: &[bf16]) -> Option<&[f32]> {
         None
+    }
+
+    #[inline(always)]
+    fn as_reals_mut(of: &mut [bf16]) -> Result<&mut [f32], &mut [bf16]> {
+        Err(of)
     }
 
     // Both directions are integer arithmetic without a branch, which the compiler turns into vectors.
@@ -175,6 +192,11 @@ impl Storage for f16 {
     }
 
     #[inline(always)]
+    fn as_reals_mut(of: &mut [f16]) -> Result<&mut [f32], &mut [f16]> {
+        Err(of)
+    }
+
+    #[inline(always)]
     fn widen(from: &[f16], to: &mut [f32]) {
         from.convert_to_f32_slice(to);
     }
@@ -236,6 +258,14 @@ pub(super) fn widen_row<T: Storage>(from: &View<'_, T>, row: usize, first: usize
             *to = data[(start + c as isize * stride) as usize].widen_one();
         }
     }
+}
+
+/// Row `row` of the matrix `from` as it lies; `None` where its numbers have gaps between them.
+#[inline(always)]
+pub(super) fn lying_row<'a, T: Copy>(from: &View<'a, T>, row: usize) -> Option<&'a [T]> {
+    let ((data, start), width) = (from.memory(), from.dims()[1]);
+    let start = start as isize + row as isize * from.strides()[0];
+    (width > 0 && from.strides()[1] == 1).then(|| &data[start as usize..][..width])
 }
 
 /// Row `row` of the matrix `from`, as it is stored.

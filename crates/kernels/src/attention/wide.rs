@@ -6,15 +6,17 @@ use super::multiply::Singles;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
-use super::storage::{Storage, load_first, widen_row};
+use super::storage::{Storage, load_first, lying_row, widen_row};
 use super::sweep::all_finite;
 use crate::Element;
-use crate::simd::{Float, Real};
+use crate::simd::{Float, MOST_LANES, Real};
 use std::f64::consts::LOG2_E;
 
 /// From so many query rows on values are copied in strips before they are used: rows that lie a power of two apart share
 /// few sets of the first cache and would push each other out of it.
 const STRIPS_FROM: usize = 32;
+/// So few bytes of values stay in the first cache however they lie.
+const SMALL_TILE: usize = 16 << 10;
 
 /// Memory of [`Wide`].
 pub(super) struct WideBuffers<A> {
@@ -58,7 +60,7 @@ impl<'a, A: Real> Wide<'a, A> {
     ) -> Self {
         let panels = block.spans.len().div_ceil(S::LANES);
         let (depth, width) = (block.keys.width(), block.values.width().next_multiple_of(S::LANES));
-        let lines = buffers.lines.reserve(S::LANES * depth.next_multiple_of(S::LANES));
+        let lines = buffers.lines.reserve(S::LANES * depth);
         let queries = buffers.queries.reserve(panels * depth * S::LANES);
         pack_queries(isa, block, lines, queries);
         Wide {
@@ -79,22 +81,62 @@ fn pack_queries<T: Storage, S: Float<T::Real>>(
 ) {
     let (lanes, depth) = (S::LANES, block.keys.width());
     let factor = isa.splat(T::Real::from_f64(factor(block)));
-    let stride = depth.next_multiple_of(lanes);
     for (panel, to) in queries.chunks_exact_mut(depth * lanes).enumerate() {
+        let (mut rows, mut lie) = ([&[][..]; MOST_LANES], true);
         for lane in 0..lanes {
             let (part, query) = block.query(panel * lanes + lane);
-            let line = &mut lines[lane * stride..][..depth];
-            widen_row(&part.queries, query, 0, line);
+            match lying_row(&part.queries, query) {
+                Some(row) => rows[lane] = row,
+                None => lie = false,
+            }
         }
-        for i in (0..depth).step_by(lanes) {
-            let mut square = isa.square(factor);
-            for lane in 0..lanes {
-                square.as_mut()[lane] = isa.mul(isa.load(&lines[lane * stride + i..]), factor);
-            }
-            let square = isa.transpose(square);
-            for column in 0..lanes.min(depth - i) {
-                isa.store(square.as_ref()[column], &mut to[(i + column) * lanes..]);
-            }
+        if lie {
+            pack_panel::<T, S>(isa, rows, depth, factor, to);
+            continue;
+        }
+        for lane in 0..lanes {
+            let (part, query) = block.query(panel * lanes + lane);
+            widen_row(&part.queries, query, 0, &mut lines[lane * depth..][..depth]);
+        }
+        let mut rows = [&[][..]; MOST_LANES];
+        for lane in 0..lanes {
+            rows[lane] = &lines[lane * depth..][..depth];
+        }
+        pack_panel::<T::Real, S>(isa, rows, depth, factor, to);
+    }
+}
+
+/// `to[i][lane] = factor·rows[lane][i]`.
+#[inline(always)]
+fn pack_panel<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    rows: [&[T]; MOST_LANES],
+    depth: usize,
+    factor: S::Vector,
+    to: &mut [T::Real],
+) {
+    let lanes = S::LANES;
+    let whole = depth - depth % lanes;
+    let mut square = isa.square(factor);
+    for i in (0..whole).step_by(lanes) {
+        for lane in 0..lanes {
+            let row = &rows[lane][i..][..lanes];
+            // SAFETY: the slice holds a vector.
+            let x = unsafe { T::load_at(isa, row.as_ptr()) };
+            square.as_mut()[lane] = isa.mul(x, factor);
+        }
+        let columns = isa.transpose(square);
+        for column in 0..lanes {
+            isa.store(columns.as_ref()[column], &mut to[(i + column) * lanes..]);
+        }
+    }
+    if whole < depth {
+        for lane in 0..lanes {
+            square.as_mut()[lane] = isa.mul(load_first(isa, &rows[lane][whole..]), factor);
+        }
+        let columns = isa.transpose(square);
+        for column in 0..depth - whole {
+            isa.store(columns.as_ref()[column], &mut to[(whole + column) * lanes..]);
         }
     }
 }
@@ -120,7 +162,8 @@ impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
         let hides =
             tile.dense || of.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
         let (weights, stride) = (of.weights, of.stride);
-        if of.block.spans.len() >= STRIPS_FROM {
+        let small = count * of.width * size_of::<T::Real>() <= SMALL_TILE;
+        if of.block.spans.len() >= STRIPS_FROM && !small {
             if let Some(values) = Rows::lying(&of.block.values, range) {
                 cut_strips(isa, values, count, self.strips);
             } else {

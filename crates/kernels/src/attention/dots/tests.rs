@@ -42,7 +42,8 @@ fn outputs(isa: Isa, spans: [[usize; 2]; 2], scale: f64, values: &[bf16; KEYS]) 
     };
     let (mut out, mut lse) = ([bf16::ZERO; ROWS], [0.0; ROWS]);
     let mut scratch = Scratch::new();
-    let kernel = Forward { block, scratch: &mut scratch, out: &mut out, lse: &mut lse, wanted: None };
+    let kernel =
+        Forward { block, scratch: &mut scratch, out: &mut out, lse: &mut lse, wants_lse: true, wanted: None };
     bf16::attend(isa, kernel);
     out.iter().map(|x| x.to_f32()).collect()
 }
