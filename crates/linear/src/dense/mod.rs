@@ -20,7 +20,7 @@ mod tridiagonal;
 mod vector;
 
 pub(crate) use cholesky::{Cholesky, cholesky, column, diagonal};
-pub(crate) use factor::{Vectors, eigen_of, lu, singular_values, svd, svd_of, symmetric_eigen};
+pub(crate) use factor::{Factors, Vectors, eigen_of, lu, singular_values, svd, svd_of, symmetric_eigen};
 pub(crate) use householder::Reflectors;
 pub(crate) use inner::{Centred, Inner};
 pub(crate) use leading::leading_eigen;

@@ -33,6 +33,21 @@ impl Dependency {
         let (column, constant) = (self.column, shown(self.constant));
         Formula { column, constant, terms: &terms, exact: self.exact }.written(names)
     }
+
+    /// The same with no more than `most` terms, and how many more there are: `a = b + 2·c + … and 41 more`.
+    pub fn short_formula(&self, names: &[&str], most: usize) -> String {
+        if self.terms.len() <= most {
+            return self.formula(names);
+        }
+        let shown = Dependency { terms: self.terms[..most].to_vec(), constant: 0.0, ..self.clone() };
+        let more = self.terms.len() - most + usize::from(self.constant != 0.0);
+        format!("{} + … and {more} more", shown.formula(names))
+    }
+
+    /// Whether the formula speaks of column `j`.
+    pub(super) fn touches(&self, j: usize) -> bool {
+        self.column == j || self.terms.iter().any(|&(i, _)| i == j)
+    }
 }
 
 /// The dropped terms in the kept ones, as coefficients of the terms as given: `kept × dropped`, by columns.

@@ -2,7 +2,7 @@
 
 use super::U;
 use super::dependency::{self, Dependency};
-use super::model::{Coefficient, LinearFit, Method, Shares, TargetFit};
+use super::model::{Coefficient, Kept, LinearFit, Method, Shares, TargetFit};
 use super::rank::Decision;
 use super::reduced::Reduced;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS, Refined, data_error};
@@ -87,8 +87,12 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
                     residual: refined.residual_squares,
                     total: reduced.total_squares[q],
                     all: reduced.squares(q),
+                    exponent: e_y,
                 },
+                kept: None,
             };
+            let mut kept =
+                Kept { coefficients: vec![0.0; d], intercept: 0.0, exponent: e_y, out_of_range: Vec::new() };
             for (i, &term) in solver.kept.iter().enumerate() {
                 let is_intercept = term < first;
                 let e = if is_intercept { -e_y } else { exponents[term - first] - e_y };
@@ -100,11 +104,20 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
                 };
                 if is_intercept {
                     target.intercept = Some(coefficient);
+                    kept.intercept = refined.coefficients[i];
                 } else {
                     target.coefficients[term - first] = coefficient;
+                    kept.coefficients[term - first] = refined.coefficients[i];
+                    if refined.coefficients[i] != 0.0 && !coefficient.value.is_normal() {
+                        kept.out_of_range.push(term - first);
+                    }
                 }
             }
-            if minimum_norm && !dependencies.is_empty() {
+            if !kept.out_of_range.is_empty() {
+                // Nothing is left to choose from among numbers that cannot be stored: dependent columns stay at 0.
+                target.kept = Some(kept);
+                mark_undetermined(&mut target, &dependencies, solver.condition_bound);
+            } else if minimum_norm && !dependencies.is_empty() {
                 take_minimum_norm(&mut target, &dependencies, solver.condition_bound);
             }
             target
@@ -138,8 +151,12 @@ fn in_given_units(dependency: &mut Dependency, exponents: &[i32]) {
 ///
 /// Each dependency gives one direction: 1 for its column, −a for the others; the intercept takes up the constant.
 fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
+    // What is constant is left to the intercept: nothing else shares it, and its coefficient is 0 already.
+    let (all, dependencies) = (dependencies, shared(dependencies));
     // Only the columns that a dependency speaks of: the others must not lend their rounding.
-    let touched: Vec<usize> = (0..target.coefficients.len()).filter(|&j| touches(dependencies, j)).collect();
+    let touched: Vec<usize> = (0..target.coefficients.len())
+        .filter(|&j| dependencies.iter().any(|found| found.touches(j)))
+        .collect();
     let q = dependencies.len();
     let mut directions = Matrix::zeros(touched.len(), q);
     for (p, dependency) in dependencies.iter().enumerate() {
@@ -165,12 +182,17 @@ fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condit
             }
         }
     }
-    mark_undetermined(target, dependencies, condition);
+    mark_undetermined(target, all, condition);
+}
+
+/// The dependencies that share their column's part among others.
+fn shared(dependencies: &[Dependency]) -> Vec<&Dependency> {
+    dependencies.iter().filter(|dependency| !dependency.terms.is_empty()).collect()
 }
 
 /// Whether a dependency speaks of column `j`.
 fn touches(dependencies: &[Dependency], j: usize) -> bool {
-    dependencies.iter().any(|dep| dep.column == j || dep.terms.iter().any(|&(i, _)| i == j))
+    dependencies.iter().any(|found| found.touches(j))
 }
 
 /// Coefficients that a dependency touches have no standard error of their own, and the digits of the formulas; of one that is

@@ -91,14 +91,10 @@ impl LinearFit {
         self.check_target(operation, index)?;
         check::finite_rows(operation, "y", y)?;
         let target = &self.targets[index];
-        let mut coefficients: Vec<Twofold> =
-            target.coefficients.iter().map(|c| Twofold::from(c.value)).collect();
-        coefficients.push(Twofold::from(target.intercept.map_or(0.0, |c| c.value)));
-        let shift = vec![0.0; x.cols() + y.cols()];
-        let mut residual = vec![0.0; x.rows()];
-        residuals(&Tall { x, y, weights: None, shift: &shift }, index, &coefficients, &mut residual);
+        let residual = self.residuals(x, y, index);
         let (p, freedom) = (self.rank.rank as f64, self.degrees_of_freedom() as f64);
-        let variance = target.residual_squares / freedom;
+        // In the unit in which squares neither overflow nor vanish.
+        let variance = target.shares.residual / freedom;
         let mut all = Influence {
             studentised: Vec::with_capacity(x.rows()),
             externally_studentised: Vec::with_capacity(x.rows()),
@@ -107,7 +103,7 @@ impl LinearFit {
             leverage,
         };
         for (i, (&r, &h)) in all.residuals.iter().zip(&all.leverage).enumerate() {
-            let r = r * weights.map_or(1.0, |w| w[i].sqrt());
+            let r = times_power_of_two(r, target.shares.exponent) * weights.map_or(1.0, |w| w[i].sqrt());
             let studentised = r / (variance * (1.0 - h)).sqrt();
             let without = (freedom - studentised * studentised) / (freedom - 1.0);
             all.studentised.push(studentised);
@@ -115,6 +111,24 @@ impl LinearFit {
             all.cooks_distance.push(studentised * studentised * h / ((1.0 - h) * p));
         }
         Ok(all)
+    }
+
+    /// y − ŷ of target `index`, with twice the precision where the coefficients can be stored as they are.
+    fn residuals(&self, x: &dyn RowSource, y: &dyn RowSource, index: usize) -> Vec<f64> {
+        let target = &self.targets[index];
+        if target.kept.is_some() {
+            let mut scratch = Vec::new();
+            let block = y.block(0, y.rows(), &mut scratch);
+            let predicted = self.predicted(x, target);
+            return predicted.iter().enumerate().map(|(i, fitted)| block.get(i, index) - fitted).collect();
+        }
+        let mut coefficients: Vec<Twofold> =
+            target.coefficients.iter().map(|c| Twofold::from(c.value)).collect();
+        coefficients.push(Twofold::from(target.intercept.map_or(0.0, |c| c.value)));
+        let shift = vec![0.0; x.cols() + y.cols()];
+        let mut residual = vec![0.0; x.rows()];
+        residuals(&Tall { x, y, weights: None, shift: &shift }, index, &coefficients, &mut residual);
+        residual
     }
 
     /// For each row of `x`, the interval that holds a new observation of target `index` with probability `confidence`.

@@ -21,6 +21,7 @@ mod reduced;
 mod refine;
 mod solver;
 mod transposed;
+mod unit_columns;
 mod wide;
 
 #[cfg(test)]
@@ -57,7 +58,8 @@ const WIDE_FROM: usize = 512;
 /// What becomes of columns that depend on others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deficiency {
-    /// Of all solutions, the one with the smallest Σ w², the intercept not counted.
+    /// Of all solutions, the one with the smallest Σ w², the intercept not counted. With more columns than rows of sizes so far apart
+    /// (powers of one column) that no f64 solution of that kind meets the rows, lengths of columns are the unit of w.
     #[default]
     MinimumNorm,
     /// Dependent columns are left out: their coefficient is 0.

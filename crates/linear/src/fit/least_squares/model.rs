@@ -5,6 +5,7 @@ use super::rank::Rank;
 use super::solver::Solver;
 use crate::check::{self, argument};
 use crate::fit::{Distribution, FisherF, StudentT};
+use crate::summary::{Borrowed, Scaled, times_power_of_two};
 use crate::{Extent, LinearError, RowSource};
 use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::multiply;
@@ -22,6 +23,9 @@ pub enum Method {
     Householder,
     /// Cholesky factor of the Gram matrix of the rows: no more rows than columns.
     Dual,
+    /// Singular values of the columns scaled to length 1: no more rows than columns, of sizes so far apart that [`Method::Dual`] does
+    /// not meet the rows. Of all solutions the one that is smallest in units of the columns' lengths.
+    UnitColumns,
 }
 
 /// One coefficient with what is known about it.
@@ -67,28 +71,52 @@ pub struct TargetFit {
     pub coefficients: Vec<Coefficient>,
     /// The intercept, if the model has one.
     pub intercept: Option<Coefficient>,
-    /// Σ w (y − ŷ)².
+    /// Σ w (y − ŷ)²; of a target beyond about 1e±150 it may overflow or vanish, which [`TargetFit::unexplained`] does not.
     pub residual_squares: f64,
     /// Σ w (y − ȳ)² with an intercept, Σ w y² without.
     pub total_squares: f64,
     /// Σ w y².
     pub squares: f64,
-    /// The same three in a unit in which none of them overflows.
+    /// The same three in a unit in which none of them overflows or vanishes.
     pub(super) shares: Shares,
+    /// The coefficients in units in which all of them can be stored, where some cannot be as they are.
+    pub(super) kept: Option<Kept>,
 }
 
-/// The sums of squares of a target, residual, total and all, in a unit of their own.
+/// The sums of squares of a target times 2^exponent: residual, total and all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shares {
     pub(super) residual: f64,
     pub(super) total: f64,
     pub(super) all: f64,
+    pub(super) exponent: i32,
+}
+
+/// Coefficients of the columns times their powers of two, for the target times its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Kept {
+    pub(super) coefficients: Vec<f64>,
+    pub(super) intercept: f64,
+    pub(super) exponent: i32,
+    /// The columns whose coefficients are too large or too small as they are.
+    pub(super) out_of_range: Vec<usize>,
 }
 
 impl TargetFit {
     /// Whether the target varies by more than the rounding of its values; without an intercept, whether it is not 0 throughout.
     pub fn varies(&self) -> bool {
         self.shares.total > ROUNDING * self.shares.all
+    }
+
+    /// The part of the target's variation that the fit leaves: residual over total squares, whatever the target's unit. NaN where
+    /// it does not vary.
+    pub fn unexplained(&self) -> f64 {
+        if self.varies() { self.shares.residual / self.shares.total } else { f64::NAN }
+    }
+
+    /// The columns whose coefficients f64 cannot hold: infinite, or rounded to 0 or nearly so. Predictions are right all the same.
+    pub fn out_of_range(&self) -> &[usize] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.out_of_range)
     }
 
     /// Whether the fit leaves no more of the target than the rounding of its values: nothing to estimate errors from.
@@ -176,18 +204,30 @@ impl LinearFit {
 
     /// `n × t` predictions for the rows of `x`.
     pub fn predict(&self, x: &(impl RowSource + ?Sized)) -> Result<Matrix, LinearError> {
-        let x = &crate::summary::Borrowed(x);
+        let x = &Borrowed(x);
         self.check_columns("predict", x)?;
         let (n, t) = (x.rows(), self.targets.len());
         let mut all = Matrix::zeros(n, t);
         for (q, target) in self.targets.iter().enumerate() {
-            let w: Vec<f64> = target.coefficients.iter().map(|c| c.value).collect();
-            let b = target.intercept.map_or(0.0, |c| c.value);
-            let mut column = vec![0.0; n];
-            multiply(x, &w, b, &mut column);
+            let column = self.predicted(x, target);
             column.into_iter().enumerate().for_each(|(i, value)| all[(i, q)] = value);
         }
         Ok(all)
+    }
+
+    /// `n` predictions of one target.
+    pub(super) fn predicted(&self, x: &dyn RowSource, target: &TargetFit) -> Vec<f64> {
+        let mut column = vec![0.0; x.rows()];
+        if let Some(kept) = &target.kept {
+            let zeros = vec![0.0; self.exponents.len()];
+            let scaled = Scaled::new(x, &zeros, &self.exponents);
+            multiply(&scaled, &kept.coefficients, kept.intercept, &mut column);
+            column.iter_mut().for_each(|value| *value = times_power_of_two(*value, -kept.exponent));
+            return column;
+        }
+        let w: Vec<f64> = target.coefficients.iter().map(|c| c.value).collect();
+        multiply(x, &w, target.intercept.map_or(0.0, |c| c.value), &mut column);
+        column
     }
 
     pub(super) fn check_columns(
@@ -238,19 +278,24 @@ impl LinearFit {
         let (n, p) = (self.rows as f64, self.rank.rank as f64);
         let freedom = n - p;
         let intercept = f64::from(u8::from(target.intercept.is_some()));
-        let rss = target.residual_squares;
-        let Shares { residual, total, .. } = target.shares;
-        let unexplained = if target.varies() { residual / total } else { f64::NAN };
+        let Shares { residual, total, exponent, .. } = target.shares;
+        let unexplained = target.unexplained();
         let explained_freedom = p - intercept;
         let f = if freedom > 0.0 && explained_freedom > 0.0 && target.varies() {
             ((total - residual) / explained_freedom) / (residual / freedom)
         } else {
             f64::NAN
         };
+        // The squares are in units of 2^(−2·exponent).
+        let log_variance = (residual / n).ln() - 2.0 * f64::from(exponent) * std::f64::consts::LN_2;
         let log_likelihood =
-            -0.5 * n * ((2.0 * std::f64::consts::PI).ln() + (rss / n).ln() + 1.0) + 0.5 * self.log_weights;
+            -0.5 * n * ((2.0 * std::f64::consts::PI).ln() + log_variance + 1.0) + 0.5 * self.log_weights;
         Some(Statistics {
-            residual_deviation: if freedom > 0.0 { (rss / freedom).sqrt() } else { f64::NAN },
+            residual_deviation: if freedom > 0.0 {
+                times_power_of_two((residual / freedom).sqrt(), -exponent)
+            } else {
+                f64::NAN
+            },
             r_squared: 1.0 - unexplained,
             adjusted_r_squared: if freedom > 0.0 {
                 1.0 - unexplained * (n - intercept) / freedom

@@ -2,6 +2,7 @@
 
 use crate::{Block, Layout, RowSource};
 use rayon::prelude::*;
+use spanwise_kernels::Matrix;
 
 /// The transpose of a block, without a copy.
 pub(super) struct Transposed<'a> {
@@ -15,6 +16,11 @@ impl<'a> Transposed<'a> {
             Layout::Columns { stride } => Layout::Rows { stride },
         };
         Transposed { block: Block::new(block.data(), block.cols(), block.rows(), layout) }
+    }
+
+    /// What is transposed, each value changed by `of(value, row of this)`.
+    pub(super) fn filled(&self, of: impl Fn(f64, usize) -> f64) -> Matrix {
+        Matrix::from_fn(self.cols(), self.rows(), |i, j| of(self.block.get(j, i), j))
     }
 
     /// Σ (x − mean)² of each row.

@@ -11,13 +11,15 @@
 //! as ill-conditioned as refinement can mend. Weights play no part where every target is met.
 //!
 //! Rows that depend on each other make K singular. Then the triangle of Xcᵀ, with unit columns and without squaring the
-//! condition number, gives the directions U the columns span, and the same is solved inside them: `UᵀKU a' = Uᵀy`.
+//! condition number, gives the directions U the columns span, and the same is solved inside them: `UᵀKU a' = Uᵀy`. Where that does
+//! not meet the targets inside U, columns of length 1 do (unit_columns.rs).
 
 use super::alike::Alike;
 use super::model::{Coefficient, LinearFit, Method, Shares, TargetFit};
 use super::rank::Rank;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS};
 use super::transposed::Transposed;
+use super::unit_columns::UnitColumns;
 use super::{OPERATION, U};
 use crate::dense::{
     Centred, Cholesky, ColumnSizes, Inner, Vectors, column_sizes, leading_columns, multiply,
@@ -33,6 +35,8 @@ const SQUARED_ERROR: f64 = 1e-3;
 const STEPS: usize = 5;
 /// Iterations of each estimate of an extreme eigenvalue.
 const ITERATIONS: usize = 3;
+/// What may be left of a target inside the span, as a share of its deviation.
+const MET: f64 = 1e-10;
 
 /// The problem, rows with a weight above zero.
 pub(super) struct Wide<'a> {
@@ -56,6 +60,13 @@ struct Factor {
     rank: Rank,
 }
 
+/// What solves for coefficients: the rows' products, or the columns scaled to length 1.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    Products(&'a Factor),
+    Unit(&'a UnitColumns),
+}
+
 /// One target's coefficients on the way.
 struct Answer {
     w: Vec<f64>,
@@ -64,7 +75,7 @@ struct Answer {
     combination: Vec<f64>,
     /// y − b − Xw.
     rest: Vec<f64>,
-    /// How far w may still be from the solution.
+    /// How far w may still be from the solution, in the way's units.
     left: f64,
     steps: usize,
 }
@@ -90,13 +101,45 @@ impl Wide<'_> {
             Some(factor) => factor,
             None => self.factor_inside(&rows, &columns.means)?,
         };
-        let answers: Vec<Answer> =
-            (0..self.y.cols()).map(|q| self.solve(q, &factor, &columns.means)).collect();
+        let (unit, answers) = self.answers(&factor, &rows, &columns.means);
+        let way = unit.as_ref().map_or(Way::Products(&factor), Way::Unit);
         let steps = answers.iter().map(|a| a.steps).max().unwrap_or(0);
-        let targets = answers.iter().enumerate().map(|(q, a)| self.target(q, a, &factor, &columns)).collect();
+        let targets = answers.iter().enumerate().map(|(q, a)| self.target(q, a, way, &columns)).collect();
         let (intercept, tolerance) = (self.intercept, self.tolerance);
         let alike = Alike { x: self.x, columns: &rows, sizes: &columns, intercept, tolerance };
-        Ok(LinearFit { dependencies: alike.found(), ..self.model(targets, factor, steps) })
+        Ok(LinearFit { dependencies: alike.found(), ..self.model(targets, &factor.rank, way, steps) })
+    }
+
+    /// By the products of the rows; by columns of length 1 where those leave of some target what lies inside the span, and these do
+    /// not.
+    fn answers(
+        &self,
+        factor: &Factor,
+        rows: &Transposed<'_>,
+        means: &[f64],
+    ) -> (Option<UnitColumns>, Vec<Answer>) {
+        let by = |way: Way<'_>| (0..self.y.cols()).map(|q| self.solve(q, way, means)).collect::<Vec<_>>();
+        let answers = by(Way::Products(factor));
+        let Some(basis) = &factor.basis else { return (None, answers) };
+        let left = self.missed(basis, &answers);
+        let unit = if left > MET { UnitColumns::new(rows, means, basis.cols()) } else { None };
+        let Some(unit) = unit else { return (None, answers) };
+        let better = by(Way::Unit(&unit));
+        if self.missed(basis, &better) < 0.1 * left { (Some(unit), better) } else { (None, answers) }
+    }
+
+    /// The largest share of a target inside the directions `basis` that its answer leaves.
+    fn missed(&self, basis: &Matrix, answers: &[Answer]) -> f64 {
+        let inside = |values: &[f64]| {
+            let mean = if self.intercept { values.iter().sum::<f64>() / values.len() as f64 } else { 0.0 };
+            let centred: Vec<f64> = values.iter().map(|v| v - mean).collect();
+            norm(&transposed_times(basis, &centred))
+        };
+        let share = |(q, answer): (usize, &Answer)| {
+            let whole = inside(&self.column(q));
+            if whole > 0.0 { inside(&answer.rest) / whole } else { 0.0 }
+        };
+        answers.iter().enumerate().map(share).fold(0.0, f64::max)
     }
 
     /// K = Xc Xcᵀ, made definite.
@@ -164,7 +207,7 @@ impl Wide<'_> {
     }
 
     /// One target: solved, refined on X as given.
-    fn solve(&self, q: usize, factor: &Factor, means: &[f64]) -> Answer {
+    fn solve(&self, q: usize, way: Way<'_>, means: &[f64]) -> Answer {
         let (n, d) = (self.x.rows(), self.x.cols());
         let shift = vec![0.0; d + self.y.cols()];
         let tall = Tall { x: self.x, y: self.y, weights: None, shift: &shift };
@@ -177,15 +220,23 @@ impl Wide<'_> {
             steps: 0,
         };
         // How much a step shrinks the error: what the conditioning says, or what was seen where that is more.
-        let mut rate = (4.0 * U * factor.condition).min(1.0);
+        let mut rate = way.shrink();
         let mut change = f64::INFINITY;
         for step in 0..=STEPS.min(self.refinement) {
             let mean = if self.intercept { answer.rest.iter().sum::<f64>() / n as f64 } else { 0.0 };
-            let a = factor.solve(&answer.rest.iter().map(|r| r - mean).collect::<Vec<_>>());
-            let total: f64 = a.iter().sum();
-            let mut w = transpose_multiply(self.x, &a);
-            w.iter_mut().zip(means).for_each(|(w, m)| *w -= total * m);
-            let last = std::mem::replace(&mut change, norm(&w));
+            let centred: Vec<f64> = answer.rest.iter().map(|r| r - mean).collect();
+            let w = match way {
+                Way::Products(factor) => {
+                    let a = factor.solve(&centred);
+                    let total: f64 = a.iter().sum();
+                    let mut w = transpose_multiply(self.x, &a);
+                    w.iter_mut().zip(means).for_each(|(w, m)| *w -= total * m);
+                    add(&mut answer.combination, &a);
+                    w
+                }
+                Way::Unit(unit) => unit.solve(&centred),
+            };
+            let last = std::mem::replace(&mut change, way.size(&w));
             if change > 0.5 * last {
                 break;
             }
@@ -195,9 +246,8 @@ impl Wide<'_> {
             answer.steps = step;
             answer.b += mean - w.iter().zip(means).map(|(w, m)| w * m).sum::<f64>();
             add(&mut answer.w, &w);
-            add(&mut answer.combination, &a);
             // A first residual is always taken; one after a step that changed next to nothing would say the same.
-            if step > 0 && rate * change <= 0.25 * U * norm(&answer.w) {
+            if step > 0 && rate * change <= 0.25 * U * way.size(&answer.w) {
                 break;
             }
             let mut coefficients: Vec<Twofold> = answer.w.iter().map(|&w| Twofold::from(w)).collect();
@@ -216,8 +266,8 @@ impl Wide<'_> {
     }
 
     /// What is reported of target `q`.
-    fn target(&self, q: usize, answer: &Answer, factor: &Factor, columns: &ColumnSizes) -> TargetFit {
-        let (n, y, size) = (self.x.rows(), self.column(q), norm(&answer.w));
+    fn target(&self, q: usize, answer: &Answer, way: Way<'_>, columns: &ColumnSizes) -> TargetFit {
+        let (n, y, size) = (self.x.rows(), self.column(q), way.size(&answer.w));
         let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
         let mean = if self.intercept {
             (0..n).map(|i| weight(i) * y[i]).sum::<f64>() / (0..n).map(weight).sum::<f64>()
@@ -226,27 +276,30 @@ impl Wide<'_> {
         };
         // What rounding left in Xᵀa outside the rows' span, no step sees.
         let unseen = 4.0 * U * norm(&answer.combination);
-        let data = factor.condition.sqrt() * self.x.precision().max(self.y.precision()) * 4.0;
-        let coefficient = |value: f64, norm: f64| {
+        let data = way.condition() * self.x.precision().max(self.y.precision()) * 4.0;
+        // In units of a column's coefficient, how far it may be off, and what the rounding of the data changes.
+        let coefficient = |value: f64, norm: f64, unit: f64| {
             let digits = |error: f64| -(error / value.abs().max(f64::MIN_POSITIVE)).log10();
-            let error = answer.left + unseen * norm + U * value.abs();
+            let error = (answer.left + way.rounding() * size) * unit + unseen * norm + U * value.abs();
             Coefficient {
                 value,
                 standard_error: f64::NAN,
                 computed_digits: digits(error).clamp(0.0, MOST_DIGITS),
-                data_digits: digits(data * size).clamp(0.0, MOST_DATA_DIGITS),
+                data_digits: digits(data * size * unit).clamp(0.0, MOST_DATA_DIGITS),
             }
         };
         let offset: f64 = 1.0 + answer.w.iter().zip(&columns.means).map(|(w, m)| (w * m).abs()).sum::<f64>();
         let norms = &columns.norms;
+        let own = |(j, (&w, &norm)): (usize, (&f64, &f64))| coefficient(w, norm, way.unit(j));
+        let largest = (0..self.x.cols()).map(|j| way.unit(j)).fold(0.0, f64::max);
         let unit = power_of_two_near(norm_inf(&y));
         let squares = |unit: f64, part: &dyn Fn(usize) -> f64| -> f64 {
             (0..n).map(|i| weight(i) * (part(i) / unit).powi(2)).sum()
         };
         let (rest, centred, all) = (|i: usize| answer.rest[i], |i: usize| y[i] - mean, |i: usize| y[i]);
         TargetFit {
-            coefficients: answer.w.iter().zip(norms).map(|(&w, &norm)| coefficient(w, norm)).collect(),
-            intercept: self.intercept.then(|| coefficient(answer.b, offset.max(norm(norms)))),
+            coefficients: answer.w.iter().zip(norms).enumerate().map(own).collect(),
+            intercept: self.intercept.then(|| coefficient(answer.b, offset.max(norm(norms)), largest)),
             residual_squares: squares(1.0, &rest),
             total_squares: squares(1.0, &centred),
             squares: squares(1.0, &all),
@@ -254,18 +307,23 @@ impl Wide<'_> {
                 residual: squares(unit, &rest),
                 total: squares(unit, &centred),
                 all: squares(unit, &all),
+                exponent: -(unit.log2() as i32),
             },
+            kept: None,
         }
     }
 
-    fn model(&self, targets: Vec<TargetFit>, factor: Factor, steps: usize) -> LinearFit {
+    fn model(&self, targets: Vec<TargetFit>, rank: &Rank, way: Way<'_>, steps: usize) -> LinearFit {
         let (n, d) = (self.x.rows(), self.x.cols());
-        let condition = factor.condition.sqrt();
+        let condition = way.condition();
         LinearFit {
-            rank: factor.rank,
+            rank: rank.clone(),
             targets,
             dependencies: Vec::new(),
-            method: Method::Dual,
+            method: match way {
+                Way::Products(_) => Method::Dual,
+                Way::Unit(_) => Method::UnitColumns,
+            },
             rows: n as u64,
             log_weights: self.weights.map_or(0.0, |w| w.iter().map(|w| w.ln()).sum()),
             passes: steps,
@@ -273,6 +331,49 @@ impl Wide<'_> {
             condition_bound: condition * (n as f64).sqrt(),
             solver: None,
             exponents: vec![0; d],
+        }
+    }
+}
+
+impl Way<'_> {
+    /// How much a step of refinement shrinks the error, by the conditioning.
+    fn shrink(self) -> f64 {
+        let condition = match self {
+            Way::Products(factor) => factor.condition,
+            Way::Unit(unit) => unit.condition(),
+        };
+        (4.0 * U * condition).min(1.0)
+    }
+
+    /// Of the columns.
+    fn condition(self) -> f64 {
+        match self {
+            Way::Products(factor) => factor.condition.sqrt(),
+            Way::Unit(unit) => unit.condition(),
+        }
+    }
+
+    /// The norm of coefficients in the units whose squares are smallest.
+    fn size(self, w: &[f64]) -> f64 {
+        match self {
+            Way::Products(_) => norm(w),
+            Way::Unit(unit) => unit.size(w),
+        }
+    }
+
+    /// The unit of column `j`'s coefficient.
+    fn unit(self, j: usize) -> f64 {
+        match self {
+            Way::Products(_) => 1.0,
+            Way::Unit(unit) => unit.scale[j],
+        }
+    }
+
+    /// What rounding leaves of the size of w that no residual sees.
+    fn rounding(self) -> f64 {
+        match self {
+            Way::Products(_) => 0.0,
+            Way::Unit(_) => 4.0 * U,
         }
     }
 }
