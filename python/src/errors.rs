@@ -44,7 +44,7 @@ pub(crate) fn raise(py: Python<'_>, class: Class, message: String) -> PyErr {
     }
 }
 
-fn with_hint(message: String, hint: Option<String>) -> String {
+pub(crate) fn with_hint(message: String, hint: Option<String>) -> String {
     match hint {
         Some(hint) => format!("{message}\nhint: {hint}"),
         None => message,

@@ -2,12 +2,13 @@
 
 use crate::array::{Array, Name, Stored};
 use crate::attention::{Arrays, with_kind};
-use crate::errors::{Class, OrRaise, raise};
+use crate::errors::{Class, OrRaise, raise, with_hint};
 use crate::work;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spanwise::attend::Storage;
+use spanwise::example::LessonError;
 use spanwise::explain::{
     AttentionInput, Explanation as Inner, Severity, TableInput, Values,
     explain_attention as attention_explained, explain_table as table_explained,
@@ -184,5 +185,11 @@ fn heads<'py, T: Stored + Storage>(
     let input = AttentionInput { source: "q, k, v", q, k, v, options, command: "" };
     let work = || attention_explained(&input, &mut |text| say(stage, text));
     let found = work::watch(py, &arrays.asked.stop, work)?;
-    found.map(Explanation).map_err(|error| raise(py, Class::Number, error.to_string()))
+    found.map(Explanation).map_err(|error| {
+        let class = match error {
+            LessonError::Reached { .. } | LessonError::Overflow { .. } => Class::NotFinite,
+            _ => Class::Number,
+        };
+        raise(py, class, with_hint(error.to_string(), error.hint()))
+    })
 }

@@ -291,6 +291,15 @@ def test_attention_is_explained_from_arrays_of_any_type():
     assert loud.findings[0].name == "saturated-softmax"
 
 
+def test_attention_with_a_number_that_is_not_finite_is_refused_with_its_place():
+    q = rng.standard_normal((1, 2, 6, 4))
+    bad = q.copy()
+    bad[0, 1, 2, 3] = np.nan
+    place = "`q` holds NaN at batch 0, head 1, row 2, column 3, and 1 of 12 rows of outputs is not finite"
+    with pytest.raises(NotFiniteError, match=f"^attention: {place}"):
+        spanwise.explain(q=bad, k=q, v=q)
+
+
 @pytest.mark.parametrize(
     ("error", "arguments"),
     [

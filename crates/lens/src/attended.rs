@@ -1,5 +1,6 @@
 //! What a run of attention says about itself.
 
+use crate::linear::counted;
 use crate::{Array, LessonError, number};
 use serde::Serialize;
 use spanwise_attention::{Alignment, Blocks, Causal, Options, Problem, Request, Window, forward_into};
@@ -145,8 +146,7 @@ fn causal_in_words(causal: Causal) -> String {
 
 fn window_in_words(window: Window) -> String {
     let side = |reach: Option<usize>, word: &str| match reach {
-        Some(1) => format!("1 key {word}"),
-        Some(reach) => format!("{reach} keys {word}"),
+        Some(reach) => format!("{} {word}", counted(reach, "key", "keys")),
         None => format!("all keys {word}"),
     };
     let along = window.alignment.map_or_else(String::new, |alignment| format!(" ({alignment})"));

@@ -1,5 +1,6 @@
 //! Why an example cannot be computed.
 
+use crate::linear::counted;
 use spanwise_attention::AttentionError;
 use spanwise_kernels::{Shape, ShapeError};
 use spanwise_linear::LinearError;
@@ -54,7 +55,7 @@ pub enum LessonError {
     },
 
     /// A layer that is called with other heads than before.
-    #[error("lens: the layer is called with {found} heads; expected {expected}, as before")]
+    #[error("lens: the layer is called with {}; expected {expected}, as before", counted(*found, "head", "heads"))]
     Heads {
         /// Of this call.
         found: usize,
@@ -63,7 +64,7 @@ pub enum LessonError {
     },
 
     /// Not one mark per query.
-    #[error("lens: `tokens` has {found} marks; expected one for each of {batch} × {queries} queries")]
+    #[error("lens: `tokens` has {}; expected one for each of {batch} × {queries} queries", counted(*found, "mark", "marks"))]
     Tokens {
         /// How many there are.
         found: usize,
@@ -84,6 +85,43 @@ pub enum LessonError {
         column: usize,
         /// What was found.
         value: f64,
+    },
+
+    /// A NaN or an infinity that reaches outputs of attention.
+    #[error(
+        "attention: `{argument}` holds {value} at {}, and {} not finite; expected finite numbers where a query sees them",
+        place(at),
+        lost(*rows, *of)
+    )]
+    Reached {
+        /// `q`, `k`, `v`, `bias`, `alibi` or `sinks`.
+        argument: &'static str,
+        /// What was found.
+        value: f64,
+        /// Batch entry, head, row and column; the head alone for what each head has one of.
+        at: Vec<usize>,
+        /// How many rows of outputs are not finite.
+        rows: usize,
+        /// How many rows there are.
+        of: usize,
+    },
+
+    /// Scores beyond the range of the type that they are formed in.
+    #[error(
+        "attention: scores of batch {batch}, head {head}, row {row} overflow, and {} not finite; expected scores within range",
+        lost(*rows, *of)
+    )]
+    Overflow {
+        /// Of the first row.
+        batch: usize,
+        /// Of the first row.
+        head: usize,
+        /// The first row.
+        row: usize,
+        /// How many rows of outputs are not finite.
+        rows: usize,
+        /// How many rows there are.
+        of: usize,
     },
 
     /// More numbers than can be read.
@@ -107,7 +145,7 @@ pub enum LessonError {
     },
 
     /// w and X differ in length.
-    #[error("example: `w` has length {found}, `X` has {cols} columns; they must be equal")]
+    #[error("example: `w` has length {found}, `X` has {}; they must be equal", counted(*cols, "column", "columns"))]
     Weights {
         /// The length of w.
         found: usize,
@@ -143,6 +181,12 @@ impl LessonError {
             LessonError::Weights { found, rows, cols } if found == rows => {
                 Some(format!("`X` looks transposed; its shape is ({rows}, {cols})"))
             }
+            LessonError::Reached { argument: "k" | "v", .. } => Some(
+                "keys that are padding can be hidden by a mask or by lengths; `attend` computes the other rows"
+                    .to_owned(),
+            ),
+            LessonError::Reached { .. } => Some("`attend` computes the other rows".to_owned()),
+            LessonError::Overflow { .. } => Some("scale q or k down, or give them as float64".to_owned()),
             LessonError::TooLarge { .. } => Some("`spanwise attend` takes inputs of any size".to_owned()),
             LessonError::Dimensions { found, .. } if found.rank() == 1 => {
                 Some(format!("a single row is a matrix of shape (1, {})", found.len()))
@@ -150,4 +194,18 @@ impl LessonError {
             _ => None,
         }
     }
+}
+
+/// `batch 0, head 1, row 2, column 3`, or `head 1`.
+fn place(at: &[usize]) -> String {
+    match at {
+        [batch, head, row, column] => format!("batch {batch}, head {head}, row {row}, column {column}"),
+        at => format!("head {}", at.first().copied().unwrap_or(0)),
+    }
+}
+
+/// `6 of 256 rows of outputs are`.
+fn lost(rows: usize, of: usize) -> String {
+    let of = counted(of, "row of outputs", "rows of outputs");
+    format!("{rows} of {of} {}", if rows == 1 { "is" } else { "are" })
 }

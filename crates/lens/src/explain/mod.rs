@@ -9,6 +9,7 @@ mod figure;
 mod layers;
 mod random;
 pub mod sample;
+mod seen;
 pub mod specimen;
 mod table;
 

@@ -7,7 +7,7 @@ use crate::explain::{
     Entropy, Figure, FigureKind, HeadMap, Heads, Hull, Received, ReceivedHead, Table, TableCell,
 };
 use crate::hull::corners;
-use crate::linear::short;
+use crate::linear::{counted, short};
 use spanwise_kernels::Element;
 use spanwise_kernels::attention::Storage;
 
@@ -59,15 +59,19 @@ fn small_maps<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
     };
     let by = (run.sizes.n as f64 / rows as f64, run.sizes.m as f64 / cols as f64);
     let caption = format!(
-        "Where each head looks: queries down, keys across, {} × {} weights pooled to a cell. {} of {} heads are drawn.",
+        "Where each head looks: queries down, keys across, {} × {} weights pooled to a cell. {}",
         short(by.0),
         short(by.1),
-        heads.len().min(DRAWN),
-        heads.len()
+        drawn_of(heads.len().min(DRAWN), heads.len())
     );
     let drawn = heads.iter().enumerate().take(DRAWN).map(small).collect();
     let kind = FigureKind::Heads(Heads { heads: drawn, of: heads.len() });
     Some(figure("heads", "All heads", caption, kind))
+}
+
+/// How many heads are drawn, in a sentence.
+pub(in crate::explain) fn drawn_of(drawn: usize, of: usize) -> String {
+    format!("{drawn} of {} {} drawn.", counted(of, "head", "heads"), if drawn == 1 { "is" } else { "are" })
 }
 
 /// A map with fewer cells: means of cells, or their largest.
@@ -158,14 +162,19 @@ fn hull<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
         if k >= plane.rows() { 0.0 } else { (0..s.e).map(|c| (row(c) - mean[c]) * plane[(k, c)]).sum() }
     };
     let place = |row: &dyn Fn(usize) -> f64| (along(row, 0), along(row, 1));
-    let all: Vec<(f64, f64)> =
-        (0..s.m).map(|j| place(&|c| values.get(&[j, c]).map_or(0.0, Element::to_f64))).collect();
+    let all: Vec<(f64, f64)> = (0..s.m)
+        .map(|j| place(&|c| values.get(&[j, c]).map_or(0.0, Element::to_f64)))
+        .filter(|(x, y)| x.is_finite() && y.is_finite())
+        .collect();
     let outputs = &run.done.values[(head.batch * s.h + head.index) * s.n * s.e..];
     let step = |count: usize| count.div_ceil(POINTS).max(1);
     let drawn = (0..s.n).step_by(step(s.n)).map(|i| place(&|c| outputs[i * s.e + c].to_f64()));
+    // What the finding about outputs says of some of them, the figure must not deny.
+    let mixed = heads.iter().filter_map(|head| head.looked.as_ref()).all(|l| l.distance <= run.tolerance());
+    let sentence = if mixed { " Every output is a mixture, so none leaves the hull." } else { "" };
     let caption = format!(
-        "Values (points), their hull, and outputs (diamonds) of {} in the first two principal directions of the values. \
-         Every output is a mixture, so none leaves the hull.",
+        "Values (points), their hull, and outputs (diamonds) of {} in the first two principal directions of the \
+         values.{sentence}",
         label(head, s.b)
     );
     let share = |k: usize| looked.directions.get(k).copied().unwrap_or(0.0);
@@ -173,9 +182,9 @@ fn hull<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
         label: label(head, s.b),
         polygon: corners(&all).into_iter().map(|i| all[i]).collect(),
         outputs: drawn.collect(),
-        values: all.iter().copied().step_by(step(s.m)).collect(),
+        values: all.iter().copied().step_by(step(all.len())).collect(),
         explained: (share(0), share(1)),
-        of_values: s.m,
+        of_values: all.len(),
         of_outputs: s.n,
     });
     Some(figure("hull", "Values and outputs", caption, kind))
@@ -203,7 +212,7 @@ pub(super) fn table(heads: &[Head]) -> Table {
             head.variance.into(),
             (head.top_key as f64).into(),
             head.top_share.into(),
-            looked.map(|looked| looked.rank).into(),
+            looked.and_then(|looked| looked.rank).into(),
             looked.map(|looked| looked.span() as f64).into(),
         ]);
     }

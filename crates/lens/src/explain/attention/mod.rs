@@ -1,22 +1,25 @@
 //! Queries, keys and values, explained.
 //!
 //! ```text
-//!  forward with statistics ──► entropy, largest weights, mass received, pooled map     all rows, never N × M stored
+//!  forward with statistics ──► not finite? refused, with the place it comes from
+//!                          ──► entropy, largest weights, mass received, pooled map     all rows, never N × M stored
 //!  a few rows of weights, recomputed in f64 ──► outputs in the hull, rank of weights    sampled rows
 //!  values ──► principal directions                                                      all keys
 //! ```
 
 mod figures;
 mod heads;
+mod reached;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub(super) use figures::pooled;
+pub(super) use figures::{drawn_of, pooled};
 
 use super::{Computation, Explanation, Subject, settled};
 use crate::LessonError;
 use crate::attended::in_words;
+use crate::explain::seen::{Matrices, seen};
 use heads::Head;
 use spanwise_attention::{MapSize, Options, Problem, Request, Sizes, forward, forward_told};
 use spanwise_kernels::View;
@@ -90,7 +93,8 @@ pub fn explain_attention_told<T: Storage>(
     let since = Instant::now();
     let arrays =
         Arrays::new(input, sizes).ok_or(LessonError::Memory { what: "a view of the arrays", numbers: 0 })?;
-    let run = Run { problem: &problem, arrays, done: &done, sizes };
+    let run = Run { problem: &problem, arrays, done: &done, sizes, keys: seen(&problem) };
+    run.refuse_lost_rows()?;
     let heads = run.heads()?;
     let moved = run.moved_by_permutation();
     timed("heads", since);
@@ -161,6 +165,8 @@ struct Run<'a, T> {
     arrays: Arrays<'a, T>,
     done: &'a spanwise_attention::Forward<T>,
     sizes: Sizes,
+    /// How many keys each row sees, `B × H × N`.
+    keys: Vec<usize>,
 }
 
 impl<T: Storage> Run<'_, T> {
@@ -196,7 +202,6 @@ impl<T: Storage> Run<'_, T> {
         if s.b * s.h * s.n * s.m * s.d * s.e == 0 {
             return None;
         }
-        let rows = s.n.min(8);
         let (q, k, v) =
             (self.arrays.q.at(0)?.at(0)?, self.arrays.k.at(0)?.at(0)?, self.arrays.v.at(0)?.at(0)?);
         let copied = |view: &View<'_, T>, order: &mut dyn Iterator<Item = usize>, width: usize| {
@@ -206,23 +211,29 @@ impl<T: Storage> Run<'_, T> {
             }
             data
         };
-        let queries = copied(&q, &mut (0..rows), s.d);
+        // Without masks nothing is hidden, so what is not finite is left out.
+        let finite = |view: &View<'_, T>, i: usize, width: usize| {
+            (0..width).all(|c| view.get(&[i, c]).is_some_and(|x| x.to_f64().is_finite()))
+        };
+        let chosen: Vec<usize> = (0..s.n).filter(|&i| finite(&q, i, s.d)).take(8).collect();
+        let kept: Vec<usize> = (0..s.m).filter(|&j| finite(&k, j, s.d) && finite(&v, j, s.e)).collect();
+        let queries = copied(&q, &mut chosen.iter().copied(), s.d);
         let options = Options {
             scale: Some(self.problem.scale()),
             softcap: self.problem.options().softcap,
             ..Options::default()
         };
         let outputs = |turned: bool| {
-            let mut order: Vec<usize> = (0..s.m).collect();
+            let mut order = kept.clone();
             if turned {
                 order.reverse();
             }
             let keys = copied(&k, &mut order.iter().copied(), s.d);
             let values = copied(&v, &mut order.iter().copied(), s.e);
             let views = (
-                View::new(&queries, &[rows, s.d]).ok()?,
-                View::new(&keys, &[s.m, s.d]).ok()?,
-                View::new(&values, &[s.m, s.e]).ok()?,
+                View::new(&queries, &[chosen.len(), s.d]).ok()?,
+                View::new(&keys, &[kept.len(), s.d]).ok()?,
+                View::new(&values, &[kept.len(), s.e]).ok()?,
             );
             let problem = Problem::new(views.0, views.1, views.2, options).ok()?;
             let largest = values.iter().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
@@ -237,6 +248,7 @@ impl<T: Storage> Run<'_, T> {
     /// What is known of each head.
     fn heads(&self) -> Result<Vec<Head>, LessonError> {
         let total = self.sizes.b * self.sizes.h;
-        (0..total).map(|at| Head::new(self, at / self.sizes.h.max(1), at % self.sizes.h.max(1))).collect()
+        let (matrices, h) = (Matrices::new(self.problem), self.sizes.h.max(1));
+        (0..total).map(|at| Head::new(self, &matrices, [at / h, at % h])).collect()
     }
 }

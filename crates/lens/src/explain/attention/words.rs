@@ -46,21 +46,32 @@ fn saturated<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Finding> {
     let Some(names) = named(&found, run.sizes.b) else { return large_scores(run, heads) };
     let share = found.iter().map(|head| head.saturated).fold(0.0, f64::max);
     let slope = found.iter().map(|head| head.slope).fold(f64::INFINITY, f64::min);
+    // Scores that vary little leave it to a bias, or to few keys, to make one weight large.
+    let (varies, advice) = if variance > 1.0 {
+        (
+            format!("; scores vary by {}, where 1/√D is meant to keep them near 1", short(variance)),
+            format!(
+                "scale q or k down ({} would bring the variance to 1), normalise them, or cap the scores",
+                short(1.0 / variance.sqrt())
+            ),
+        )
+    } else if run.problem.options().bias.is_some() || run.problem.options().alibi.is_some() {
+        let varies = format!("; q and k are not the reason, their scores vary by {}", short(variance));
+        (varies, "look at the bias: it decides which key is taken".to_owned())
+    } else {
+        let varies = format!("; scores vary by {} in all, so it is few keys that stand out", short(variance));
+        (varies, "look at the keys that receive most, or cap the scores".to_owned())
+    };
     let sentence = format!(
-        "the softmax of {names} is saturated: in up to {} of the rows one key takes more than {SATURATED}; scores vary \
-         by {}, where 1/√D is meant to keep them near 1",
+        "the softmax of {names} is saturated: in up to {} of the rows one key takes more than {SATURATED}{varies}",
         percent(share),
-        short(variance),
     );
     Some(
         Finding::new(Severity::Serious, sentence)
             .named("saturated-softmax")
-            .advised(format!(
-                "scale q or k down ({} would bring the variance to 1), normalise them, or cap the scores",
-                short(1.0 / variance.sqrt())
-            ))
+            .advised(advice)
             .certified(format!(
-                "the largest weight of every row; in the median row the softmax has a slope of {} at most, of 0.25 that it \
+                "the largest weight of every row that sees several keys; in the median row the softmax has a slope of {} at most, of 0.25 that it \
                  can have, so little gradient passes",
                 short(slope)
             ))
@@ -200,9 +211,9 @@ fn unattended<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Finding> {
     let names = named(&found, run.sizes.b)?;
     let most = found.iter().map(|head| head.unattended).max()?;
     let sentence = format!(
-        "{names}: up to {} of {} are never attended to (less than a ten-thousandth of an even share)",
-        counted(most, "key", "keys"),
-        run.sizes.m
+        "{names}: up to {most} of {} {} never attended to (less than a ten-thousandth of an even share)",
+        counted(run.sizes.m, "key", "keys"),
+        if most == 1 { "is" } else { "are" }
     );
     Some(
         Finding::new(Severity::Note, sentence)
@@ -231,16 +242,11 @@ fn outputs<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Finding> {
     if rows == 0 {
         return None;
     }
-    let distance =
-        looked.iter().map(|l| l.distance).fold(0.0, |a, b| if b > a || b.is_nan() { b } else { a });
+    let distance = looked.iter().map(|looked| looked.distance).fold(0.0, f64::max);
     let moved = looked.iter().map(|looked| looked.moved).sum::<f64>() / looked.len() as f64;
     let tolerance = run.tolerance();
     let sinks = if run.problem.options().sinks.is_some() { " and the origin" } else { "" };
-    let (severity, sentence) = if distance.is_nan() {
-        let sentence =
-            "an output is not a number: a value or a score that is not finite reached it".to_owned();
-        (Severity::Serious, sentence)
-    } else if distance <= tolerance {
+    let (severity, sentence) = if distance <= tolerance {
         let sentence = format!(
             "outputs lie in the hull of the values{sinks}, on average {} of the values' spread away from their mean",
             short(moved)
@@ -296,23 +302,27 @@ fn permuted<T: Storage>(run: &Run<'_, T>, moved: f64) -> Finding {
 pub(super) fn verdict<T: Storage>(run: &Run<'_, T>, heads: &[Head], findings: &[Finding]) -> Vec<String> {
     let mean = heads.iter().map(|head| head.entropy).sum::<f64>() / heads.len().max(1) as f64;
     let low = heads.iter().min_by(|a, b| a.entropy.total_cmp(&b.entropy));
-    let mut said = vec![format!(
-        "{} spread over their keys to {} of what uniform weights would{}.",
-        counted(heads.len(), "head", "heads"),
-        percent(mean),
-        low.filter(|_| heads.len() > 1).map_or_else(String::new, |head| {
-            format!("; the narrowest, {}, to {}", label(head, run.sizes.b), percent(head.entropy))
-        })
-    )];
+    let narrowest = low.filter(|_| heads.len() > 1).map_or_else(String::new, |head| {
+        format!("; the narrowest, {}, to {}", label(head, run.sizes.b), percent(head.entropy))
+    });
+    let mut said = vec![if heads.iter().any(|head| head.several > 0) {
+        format!(
+            "{} to {} of what uniform weights would{narrowest}.",
+            counted(heads.len(), "head spreads over its keys", "heads spread over their keys"),
+            percent(mean)
+        )
+    } else {
+        "No query sees more than one key, so there is no weight to spread.".to_owned()
+    }];
     let looked: Vec<_> = heads.iter().filter_map(|head| head.looked.as_ref()).collect();
-    if let Some(first) = looked.first() {
-        let ranks: Vec<f64> = looked.iter().map(|looked| looked.rank).collect();
+    let ranks: Vec<f64> = looked.iter().filter_map(|looked| looked.rank).collect();
+    if let Some(first) = looked.first().filter(|_| !ranks.is_empty()) {
         let span = looked.iter().map(|looked| looked.span()).min().unwrap_or(0);
         said.push(format!(
-            "Of {} rows of weights looked at the effective rank is {}; values span at least {span} of {} directions.",
-            first.rows,
+            "Of {} of weights looked at the effective rank is {}; values span at least {span} of {}.",
+            counted(first.rows, "row", "rows"),
             short(super::heads::median(ranks)),
-            run.sizes.e
+            counted(run.sizes.e, "direction", "directions")
         ));
     }
     said.push(crate::explain::acting(findings));
@@ -340,5 +350,11 @@ pub(super) fn settings<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Vec<(Str
     let looked =
         heads.iter().filter_map(|head| head.looked.as_ref()).map(|looked| looked.rows).sum::<usize>();
     settings.push(("recomputed in f64".to_owned(), counted(looked, "row of weights", "rows of weights")));
+    let left_out = heads.iter().filter_map(|head| head.looked.as_ref()).map(|looked| looked.left_out).max();
+    if let Some(keys) = left_out.filter(|keys| *keys > 0) {
+        let keys =
+            counted(keys, "hidden key of a head whose value is", "hidden keys of a head whose values are");
+        settings.push(("left out of the hull".to_owned(), format!("up to {keys} not finite")));
+    }
     settings
 }

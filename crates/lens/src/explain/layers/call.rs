@@ -9,8 +9,8 @@
 //! afterwards. So where some of them see a key, the mass is formed once more with those rows hidden, and with values
 //! of width 1, which is less than half the work.
 
-use super::seen::seen;
 use crate::LessonError;
+use crate::explain::seen::seen;
 use spanwise_attention::{
     AttentionError, MapSize, Options, Problem, Request, Sizes, Statistics, Team, forward_into,
 };

@@ -1,7 +1,7 @@
 //! Figures and the table of a model's layers.
 
 use super::{Head, Layer};
-use crate::explain::attention::pooled;
+use crate::explain::attention::{drawn_of, pooled};
 use crate::explain::{Entropy, Figure, FigureKind, HeadMap, Heads, Received, ReceivedHead, Table, TableCell};
 use crate::linear::{counted, short};
 
@@ -88,9 +88,8 @@ fn small_maps(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
             .to_owned()
     };
     let caption = format!(
-        "Where each head looks, named by layer and head: queries down, keys across. {} of {} heads are drawn.{shapes}",
-        drawn.len(),
-        heads.len()
+        "Where each head looks, named by layer and head: queries down, keys across. {}{shapes}",
+        drawn_of(drawn.len(), heads.len())
     );
     let kind = FigureKind::Heads(Heads { heads: drawn, of: heads.len() });
     Some(figure("heads", "All heads", caption, kind))

@@ -5,7 +5,6 @@
 
 mod call;
 mod figures;
-mod seen;
 mod specimen;
 mod tally;
 #[cfg(test)]

@@ -136,14 +136,12 @@ fn empty(layers: &[Layer<'_>]) -> Option<Finding> {
     let rows: u64 = layers.iter().map(|layer| layer.tally.empty_rows()).sum();
     (rows > 0).then(|| {
         let sentence = format!(
-            "{} no key left after masking; their outputs are zeros",
+            "{} no key left after masking; the output is zeros",
             counted(rows as usize, "row has", "rows have")
         );
         Finding::new(Severity::Note, sentence)
             .named("empty-rows")
-            .advised(
-                "a mask hides every key from them; queries that are known as padding are not counted here",
-            )
+            .advised("a mask hides every key there; queries that are known as padding are not counted here")
             .evident("rows", rows as f64)
     })
 }
@@ -157,9 +155,10 @@ pub(super) fn verdict(heads: &[Head<'_>], findings: &[Finding]) -> Vec<String> {
     });
     vec![
         format!(
-            "{} in {} spread over their keys to {} of what uniform weights would{narrowest}.",
+            "{} in {} {} keys to {} of what uniform weights would{narrowest}.",
             counted(heads.len(), "head", "heads"),
             counted(layers, "layer", "layers"),
+            if heads.len() == 1 { "spreads over its" } else { "spread over their" },
             percent(mean)
         ),
         crate::explain::acting(findings),
@@ -171,8 +170,8 @@ pub(super) fn settings(layers: &[Layer<'_>]) -> Vec<(String, String)> {
     let mut settings = vec![("rows of weights".to_owned(), format!("{rows}, of which none was stored"))];
     let padding: u64 = layers.iter().map(|layer| layer.tally.padding_rows()).sum();
     if padding > 0 {
-        let left_out = format!("{padding} rows of queries that are padding; maps show them");
-        settings.push(("left out of means".to_owned(), left_out));
+        let rows = counted(padding as usize, "row of a query that is", "rows of queries that are");
+        settings.push(("left out of means".to_owned(), format!("{rows} padding; maps show them")));
     }
     let maps = || layers.iter().filter_map(|layer| layer.tally.map());
     if let (Some(rows), Some(cols)) = (maps().map(|map| map.rows).max(), maps().map(|map| map.cols).max()) {

@@ -1,4 +1,4 @@
-//! How many keys each row of a call sees.
+//! Which keys each row sees, and how many.
 //!
 //! Causal masks, windows and lengths leave a row one range of keys; masks, blocks and biases take single keys out of it.
 //!
@@ -23,7 +23,7 @@ use spanwise_kernels::{Element, View};
 const HIDDEN: f64 = -1e4;
 
 /// `B × H × N`: how many keys each row sees.
-pub(super) fn seen<T: Element>(problem: &Problem<'_, T>) -> Vec<usize> {
+pub(in crate::explain) fn seen<T: Element>(problem: &Problem<'_, T>) -> Vec<usize> {
     let Sizes { b, h, n, m, .. } = problem.sizes();
     let matrices = Matrices::new(problem);
     let mut counts: Vec<usize> = Vec::with_capacity(b * h * n);
@@ -64,14 +64,14 @@ fn sums(kept: &[bool]) -> Vec<usize> {
 }
 
 /// What takes single keys out, each broadcast to `B × H × N × M` (blocks: to as many blocks).
-struct Matrices<'a, T> {
+pub(in crate::explain) struct Matrices<'a, T> {
     mask: Option<View<'a, bool>>,
     blocks: Option<Blocks<'a>>,
     bias: Option<View<'a, T>>,
 }
 
 impl<'a, T: Element> Matrices<'a, T> {
-    fn new(problem: &Problem<'a, T>) -> Self {
+    pub(in crate::explain) fn new(problem: &Problem<'a, T>) -> Self {
         let (options, Sizes { b, h, n, m, .. }) = (problem.options(), problem.sizes());
         // The problem was checked, so that everything broadcasts.
         let blocks = options.blocks.and_then(|blocks| {
@@ -84,6 +84,13 @@ impl<'a, T: Element> Matrices<'a, T> {
             blocks,
             bias: options.bias.filter(hides).and_then(|bias| bias.broadcast_to(&[b, h, n, m]).ok()),
         }
+    }
+
+    /// The keys a row of the same problem sees.
+    pub(in crate::explain) fn keys(&self, problem: &Problem<'_, T>, row: [usize; 3]) -> Vec<usize> {
+        let mut kept = vec![true; problem.sizes().m];
+        self.fill(row, &mut kept);
+        problem.range(row[0], row[2]).filter(|&j| kept[j]).collect()
     }
 
     /// Whether no matrix has strides along an axis.
