@@ -46,11 +46,10 @@ impl Factor {
         let m = d + 2;
         let triangle = summary.triangle();
         let exponents = summary.exponents().to_vec();
-        let power = |j: usize| f64::from(exponents[j]).exp2();
         Ok(Factor {
             d,
             r: Matrix::from_fn(m, m, |i, j| if i <= j { triangle.at(i, j) } else { 0.0 }),
-            shift: summary.shift().iter().enumerate().map(|(j, c)| c * power(j)).collect(),
+            shift: summary.shift().iter().zip(&exponents).map(|(&c, &e)| times_power_of_two(c, e)).collect(),
             weight_sum: summary.weight_sum(),
             exponents,
         })
@@ -73,9 +72,14 @@ impl Factor {
         Some(Factor { d, r, shift, exponents: vec![0; d + 1], weight_sum })
     }
 
-    /// 2^−e of column `j`, the target after the columns.
-    fn unit(&self, j: usize) -> f64 {
-        f64::from(-self.exponents[j]).exp2()
+    /// A number in the units of column `j`, the target after the columns, from one in the units of the triangle.
+    fn given(&self, value: f64, j: usize) -> f64 {
+        times_power_of_two(value, -self.exponents[j])
+    }
+
+    /// A value of the target in the units of the triangle, in which no square overflows or vanishes.
+    pub(super) fn kept_target(&self, y: f64) -> f64 {
+        times_power_of_two(y, self.exponents[self.d])
     }
 
     /// Column `j` centred, in units of its own power of two (d + 1 numbers).
@@ -85,17 +89,17 @@ impl Factor {
 
     /// The standard deviation of column `j`, the target after the columns.
     pub(super) fn deviation(&self, j: usize) -> f64 {
-        self.unit(j) * norm(&self.centred(j)) / self.weight_sum.sqrt()
+        self.given(norm(&self.centred(j)) / self.weight_sum.sqrt(), j)
     }
 
     /// The mean of column `j`.
     pub(super) fn mean(&self, j: usize) -> f64 {
-        self.unit(j) * (self.shift[j] + self.r[(0, j + 1)] / self.r[(0, 0)])
+        self.given(self.shift[j] + self.r[(0, j + 1)] / self.r[(0, 0)], j)
     }
 
     /// The coefficient of column `i` in a formula for column `j`, from the one in the units of the triangle.
     pub(super) fn in_units(&self, coefficient: f64, i: usize, j: usize) -> f64 {
-        coefficient * f64::from(self.exponents[i] - self.exponents[j]).exp2()
+        times_power_of_two(coefficient, self.exponents[i] - self.exponents[j])
     }
 
     /// The squared correlation of column `j` with the target.
@@ -147,6 +151,12 @@ impl Factor {
         let values = decompose::svd(terms.view())?.singular_values;
         Ok((values, condition_indices(terms.view(), false)?))
     }
+}
+
+/// `value · 2^exponent`, in two steps: the power alone may be too large or too small.
+pub(super) fn times_power_of_two(value: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    value * f64::from(half).exp2() * f64::from(exponent - half).exp2()
 }
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -65,7 +65,7 @@ pub(super) fn coefficients(columns: &Columns<'_>) -> Result<Figure, LinearError>
             value: c.value,
             low: known.then_some(interval.lower),
             high: known.then_some(interval.upper),
-            effect: scale.map(|scale| scale * c.value),
+            effect: scale.map(|scale| scale * c.value).filter(|effect| effect.is_finite()),
             effect_scale: scale,
             digits: common::digits(c),
             meaningless,
@@ -162,7 +162,7 @@ pub(super) fn shares(columns: &Columns<'_>, r_squared: f64) -> Figure {
     let freedom = columns.fit.degrees_of_freedom() as f64;
     let row = |j: usize| {
         let t = target.coefficients[j].t();
-        let lost = t * t * target.residual_squares / freedom / target.total_squares;
+        let lost = t * t * target.unexplained() / freedom;
         let inflation = columns.inflation_of_all[j];
         ShareRow {
             column: columns.facts.names[j].clone(),
@@ -373,10 +373,12 @@ pub(super) fn tables(columns: &Columns<'_>, shares: &Figure) -> Result<Vec<Table
     let (low, high) = (format!("{percent} from"), format!("{percent} to"));
     let head = ["term", "estimate", "standard error", "t", "p", &low, &high, "digits", "VIF"];
     let mut terms = Table::new("coefficients", "Coefficients", &head);
-    let mut push = |name: &str, c: &Coefficient, inflation: Option<f64>| {
+    let mut push = |name: &str, c: &Coefficient, inflation: Option<f64>, stored: bool| {
         let interval = fit.confidence_interval(c, facts.confidence)?;
-        let known = |value: f64| Some(value).filter(|value| value.is_finite() && common::has_errors(fit));
-        let digits = common::digits(c);
+        // Of a number that cannot be stored nothing else is known either.
+        let shown = stored && common::has_errors(fit);
+        let known = |value: f64| Some(value).filter(|value| value.is_finite() && shown);
+        let digits = common::digits(c).filter(|_| stored);
         terms.rows.push(vec![
             TableCell::from(name),
             TableCell::Number { value: c.value, digits },
@@ -391,10 +393,11 @@ pub(super) fn tables(columns: &Columns<'_>, shares: &Figure) -> Result<Vec<Table
         Ok::<(), LinearError>(())
     };
     if let Some(intercept) = &fit.target().intercept {
-        push("intercept", intercept, None)?;
+        push("intercept", intercept, None, true)?;
     }
     for (j, coefficient) in fit.target().coefficients.iter().enumerate() {
-        push(&facts.names[j], coefficient, Some(columns.inflation_of_all[j]))?;
+        let stored = !fit.target().out_of_range().contains(&j);
+        push(&facts.names[j], coefficient, Some(columns.inflation_of_all[j]), stored)?;
     }
     let head = ["column", "mean", "standard deviation", "R² alone", "R² lost without", "outside the others"];
     let mut list = Table::new("columns", "Columns", &head);

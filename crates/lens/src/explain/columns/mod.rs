@@ -26,7 +26,7 @@ mod words;
 
 use super::random::Random;
 use super::{Explanation, Figure, Subject, Table, settled};
-use crate::linear::common::conditions;
+use crate::linear::common::{self, conditions};
 use crate::linear::{FitFacts, Label, counted};
 use factor::Factor;
 use reach::{Candidate, SampleRows};
@@ -231,7 +231,7 @@ fn numbers(
     let columns = looked.columns(input.facts);
     let target = looked.fit.target();
     let varies = target.varies();
-    let inside_exactly = target.residual_squares <= 1e-20 * target.total_squares;
+    let inside_exactly = common::gives_every_row(&looked.fit);
 
     clock.start("rows");
     let row_number = |i: usize| input.row_number(i);
@@ -240,8 +240,12 @@ fn numbers(
     let odd = rows::few_far_off(&looked_rows, &looked.fit);
 
     clock.start("reach");
-    let sample =
-        if varies && !inside_exactly { looked.sample(input, &|i| y[i], y.len(), &odd) } else { None };
+    let sample = if varies && !inside_exactly {
+        // In a unit of its own: squares of the target must neither overflow nor vanish.
+        looked.sample(input, &|i| looked.factor.kept_target(y[i]), y.len(), &odd)
+    } else {
+        None
+    };
     let (mut reached, mut kernel) = (None, None);
     if let Some(sample) = &sample {
         let (found, folds) = reach::reach(sample);

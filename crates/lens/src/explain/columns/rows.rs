@@ -1,11 +1,13 @@
 //! What single rows do: outliers, influence, spread and order.
 
+use super::factor::times_power_of_two;
 use crate::finding::{Finding, Severity};
 use crate::linear::{counted, short};
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::fit::least_squares::Influence;
 use spanwise_linear::fit::{ChiSquared, Distribution, StudentT};
 use spanwise_linear::{LinearError, LinearFit};
+use std::borrow::Cow;
 
 /// Up to this many rows each row's leverage is computed; beyond, that of a sample and of extreme rows.
 const ALL_ROWS: usize = 100_000;
@@ -100,7 +102,7 @@ fn largest(n: usize, count: usize, size: impl Fn(usize) -> f64) -> Vec<usize> {
 /// What rows say; `row_number` turns a position into the table's row number.
 pub(super) fn findings(facts: &RowFacts, fit: &LinearFit, row_number: &dyn Fn(usize) -> u64) -> Vec<Finding> {
     let freedom = fit.degrees_of_freedom() as f64;
-    let exact = fit.target().residual_squares <= 1e-24 * fit.target().total_squares;
+    let exact = fit.target().is_exact() || fit.target().unexplained() <= 1e-24;
     if freedom < 3.0 || exact {
         return Vec::new();
     }
@@ -226,10 +228,11 @@ fn leverage(facts: &RowFacts, fit: &LinearFit, row_number: &dyn Fn(usize) -> u64
 
 /// After Koenker: n times the squared correlation of r² with the fitted values is χ² with one degree of freedom.
 fn uneven_spread(facts: &RowFacts) -> Option<Finding> {
-    let (fitted, r) = (&facts.all_fitted, &facts.residuals);
+    let (fitted, _) = in_reach(&facts.all_fitted);
+    let (r, unit) = in_reach(&facts.residuals);
     let n = r.len() as f64;
     let squares: Vec<f64> = r.iter().map(|r| r * r).collect();
-    let correlation = correlation(fitted, &squares);
+    let correlation = correlation(&fitted, &squares);
     let chance = ChiSquared::new(1.0).ok()?.upper(n * correlation * correlation);
     let mut order: Vec<usize> = (0..r.len()).collect();
     let third = r.len() / 3;
@@ -256,15 +259,15 @@ fn uneven_spread(facts: &RowFacts) -> Option<Finding> {
                 "squared residuals against fitted values; by chance with probability {}",
                 short(chance)
             ))
-            .evident("residual deviation, lowest third of predictions", low)
-            .evident("residual deviation, highest third", high)
+            .evident("residual deviation, lowest third of predictions", low * unit)
+            .evident("residual deviation, highest third", high * unit)
             .shown("scale-location"),
     )
 }
 
 /// Neighbours that err alike: the first autocorrelation of the residuals.
 fn order_effects(facts: &RowFacts) -> Option<Finding> {
-    let r = &facts.residuals;
+    let (r, _) = in_reach(&facts.residuals);
     let n = r.len() as f64;
     if r.len() < 20 {
         return None;
@@ -294,6 +297,17 @@ fn order_effects(facts: &RowFacts) -> Option<Finding> {
             .evident("first autocorrelation", first)
             .evident("Durbin-Watson", steps / squares),
     )
+}
+
+/// Values in a unit, a power of two and mostly 1, in which their squares' squares neither overflow nor vanish; and the unit.
+fn in_reach(values: &[f64]) -> (Cow<'_, [f64]>, f64) {
+    let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    if largest == 0.0 || !largest.is_finite() || (1e-60..1e60).contains(&largest) {
+        return (Cow::Borrowed(values), 1.0);
+    }
+    let exponent = (largest.log2().floor() as i32).clamp(-1020, 1020);
+    let kept = values.iter().map(|&value| times_power_of_two(value, -exponent)).collect();
+    (Cow::Owned(kept), f64::from(exponent).exp2())
 }
 
 pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {

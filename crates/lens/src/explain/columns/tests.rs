@@ -1,7 +1,7 @@
 //! Samples have the findings they were made to have, and well-behaved tables none.
 
 use super::*;
-use crate::explain::Severity;
+use crate::explain::{FigureKind, Severity};
 use crate::explain::sample::{SAMPLES, SampleColumn, SampleData};
 use rayon::prelude::*;
 
@@ -224,4 +224,60 @@ fn ridge_is_not_tried_for_an_exact_dependency_alone() {
         found.findings
     );
     assert!(found.findings.iter().all(|finding| finding.name != "ridge"), "{:#?}", found.findings);
+}
+
+/// Thirty rows of a column and noise, in these units.
+fn in_units(column: f64, target: f64) -> Explanation {
+    let mut random = Random::new(21);
+    let x: Vec<f64> = (1..=30).map(|i| f64::from(i) * column).collect();
+    let y: Vec<f64> = (0..30).map(|_| random.normal() * target).collect();
+    explained(&[("x", SampleColumn::Numbers(x)), ("y", SampleColumn::Numbers(y))], "y")
+}
+
+#[test]
+fn a_target_whose_squares_vanish_or_overflow_is_explained_as_any_other() {
+    let plain = in_units(1.0, 1.0);
+    for target in [1e-290, 1e-200, 1e200] {
+        let found = in_units(1.0, target);
+        assert_eq!(found.verdict, plain.verdict, "{target}");
+        assert_eq!(alarms(&found), alarms(&plain), "{target}");
+        let written = format!("{:?} {:?}", found.findings, found.computation.settings);
+        assert!(!written.contains("NaN"), "{target}: {written}");
+    }
+}
+
+#[test]
+fn a_coefficient_that_cannot_be_stored_is_a_serious_finding() {
+    for (column, target) in [(1e-310, 1.0), (1e-250, 1e200), (1e299, 1e-290)] {
+        let found = in_units(column, target);
+        assert_eq!(alarms(&found), [("coefficient-range", Severity::Serious)], "{column}");
+        let sentence = &found.findings[0].sentence;
+        assert!(sentence.contains("the coefficient of `x` lies outside what f64 can hold"), "{sentence}");
+        // What the rows say does not need the coefficient.
+        assert_eq!(found.verdict[0], in_units(1.0, 1.0).verdict[0], "{column}");
+    }
+}
+
+#[test]
+fn more_columns_than_rows_are_one_finding() {
+    let mut random = Random::new(8);
+    let mut column = || SampleColumn::Numbers((0..20).map(|_| random.normal()).collect());
+    let names: Vec<String> = (0..60).map(|j| format!("f{j}")).collect();
+    let mut columns: Vec<(&str, SampleColumn)> = names.iter().map(|name| (name.as_str(), column())).collect();
+    columns.push(("y", column()));
+    // What is constant is so with any number of rows.
+    columns[3].1 = SampleColumn::Numbers(vec![2.0; 20]);
+    let found = explained(&columns, "y");
+    let mut names: Vec<&str> = alarms(&found).into_iter().map(|(name, _)| name).collect();
+    names.retain(|name| *name != "uncertain-rank");
+    assert_eq!(names, ["more-columns-than-rows", "no-freedom", "constant-column"]);
+    let sentence = &found.findings[0].sentence;
+    assert!(sentence.starts_with("40 columns more than 20 rows can tell apart: `f20`, `f21`"), "{sentence}");
+    assert!(sentence.contains(" and 32 more are"), "{sentence}");
+    let Some(FigureKind::Dependencies(drawn)) = found.figure("dependencies").map(|figure| &figure.kind)
+    else {
+        panic!("no dependencies are drawn")
+    };
+    let longest = drawn.formulas.iter().max_by_key(|formula| formula.terms.len()).unwrap();
+    assert!(longest.terms.len() > 15 && longest.text.ends_with(" more"), "{}", longest.text);
 }

@@ -45,7 +45,7 @@ impl Columns<'_> {
             constant: found.constant,
             size: found.relative_residual,
             exact: true,
-            text: found.formula(&names),
+            text: found.short_formula(&names, common::FEW_TERMS),
         });
         let near = self.near.iter().map(|found| Formula {
             left: self.name(found.column).to_owned(),
@@ -61,8 +61,10 @@ impl Columns<'_> {
     /// `` `b` ≈ 1.8·`a` + 32 ``.
     fn near_text(&self, found: &NearDependency) -> String {
         let mut text = format!("`{}` ≈", self.name(found.column));
-        let terms = found.terms.iter().map(|&(j, a)| (a, format!("·`{}`", self.name(j))));
-        let constant = (found.constant != 0.0).then(|| (found.constant, String::new()));
+        let few = if found.terms.len() > common::FEW_TERMS { common::FEW_TERMS } else { found.terms.len() };
+        let terms = found.terms[..few].iter().map(|&(j, a)| (a, format!("·`{}`", self.name(j))));
+        let more = found.terms.len() - few;
+        let constant = (found.constant != 0.0 && more == 0).then(|| (found.constant, String::new()));
         for (at, (a, factor)) in terms.chain(constant).enumerate() {
             let sign = match (at, a < 0.0) {
                 (0, false) => " ",
@@ -74,18 +76,23 @@ impl Columns<'_> {
             text.push_str(&short(a.abs()));
             text.push_str(&factor);
         }
+        if more > 0 {
+            text.push_str(&format!(" + … and {} more", more + usize::from(found.constant != 0.0)));
+        }
         text
     }
 
     /// Why the coefficient of column `j` says nothing by itself; `None` where it does.
     pub(super) fn meaningless(&self, j: usize) -> Option<String> {
         let coefficient = &self.fit.target().coefficients[j];
+        if self.fit.target().out_of_range().contains(&j) {
+            return Some("outside what f64 can hold".to_owned());
+        }
         if let Some(found) = self.fit.dependencies().iter().find(|found| found.column == j) {
-            let others: Vec<String> =
-                found.terms.iter().map(|&(j, _)| format!("`{}`", self.name(j))).collect();
-            return Some(match others.len() {
+            let others = common::some_names(found.terms.iter().map(|&(j, _)| self.name(j)));
+            return Some(match found.terms.len() {
                 0 => "the column is constant".to_owned(),
-                _ => format!("given by {}", others.join(", ")),
+                _ => format!("given by {others}"),
             });
         }
         if self.fit.dependencies().iter().any(|found| found.terms.iter().any(|&(i, _)| i == j)) {
@@ -104,7 +111,12 @@ impl Columns<'_> {
 
     /// All findings about columns and coefficients.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let mut all = self.exact();
+        let names: Vec<&str> = self.facts.names.iter().map(String::as_str).collect();
+        let mut all: Vec<Finding> = common::out_of_range(self.fit, &names, &self.facts.target)
+            .map(|found| found.shown("coefficients"))
+            .into_iter()
+            .collect();
+        all.extend(self.exact());
         all.extend(self.shape());
         all.extend(self.rank());
         all.extend(self.near.iter().map(|found| self.near_finding(found)));
@@ -122,11 +134,11 @@ impl Columns<'_> {
         } else {
             format!("; {} have the same span", counted(kept.len(), "column", "columns"))
         };
-        let finding = |found| {
-            let told = common::dependent_column(self.fit, found, &names).shown("dependencies");
-            Finding { advice: told.advice.map(|advice| advice + &set), ..told }
+        let finding = |told: Finding| {
+            let advice = told.advice.clone().map(|advice| advice + &set);
+            Finding { advice, ..told.shown("dependencies") }
         };
-        self.fit.dependencies().iter().map(finding).collect()
+        common::dependent_columns(self.fit, &names).into_iter().map(finding).collect()
     }
 
     /// Too few rows, a target that does not vary or that the columns give exactly.

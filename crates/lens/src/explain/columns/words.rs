@@ -108,7 +108,10 @@ pub(super) fn verdict(
         let outside = match reached {
             Some(_) if structure => "part of it structure that further terms reach",
             Some(_) => "and looks like noise",
-            None if columns.fit.degrees_of_freedom() == 0 => "as it must with no row to spare",
+            None if columns.fit.degrees_of_freedom() == 0 && common::gives_every_row(columns.fit) => {
+                "as it must with no row to spare"
+            }
+            None if columns.fit.degrees_of_freedom() == 0 => "which rounding has left there",
             None => "with too few rows to tell noise from structure",
         };
         said.push(format!(
@@ -216,6 +219,6 @@ pub(super) fn computation(
 /// Between the target and the span, about its mean where there is an intercept.
 fn angle(columns: &Columns<'_>) -> f64 {
     let target = columns.fit.target();
-    let sine = (target.residual_squares / target.total_squares).sqrt().min(1.0);
+    let sine = target.unexplained().sqrt().min(1.0);
     sine.asin().to_degrees()
 }

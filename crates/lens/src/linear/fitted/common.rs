@@ -1,7 +1,7 @@
 //! What a least-squares fit says wherever it is told: one text for `fit` and for `explain`.
 
 use crate::finding::{Finding, Severity};
-use crate::linear::{counted, short};
+use crate::linear::{counted, percent, short};
 use spanwise_linear::fit::least_squares::{Coefficient, Dependency, Rank};
 use spanwise_linear::{LinearError, LinearFit};
 
@@ -13,6 +13,8 @@ const IN_SPAN: f64 = 1e-20;
 const HARMLESS: f64 = 1e4;
 /// Fewer certain digits than this must not be relied on.
 const FEW_DIGITS: f64 = 4.0;
+/// Formulas in sentences have at most this many terms, lists of columns this many names.
+pub(crate) const FEW_TERMS: usize = 8;
 
 /// The condition numbers of the independent terms, as they are and scaled to length 1.
 pub(crate) fn conditions(fit: &LinearFit) -> Result<(f64, f64), LinearError> {
@@ -31,8 +33,85 @@ pub(crate) fn digits(coefficient: &Coefficient) -> Option<f64> {
         .filter(|digits| coefficient.value != 0.0 && coefficient.value.is_finite() && digits.is_finite())
 }
 
+/// Whether the fit gives every row, to rounding. Few rows alone do not prove it: the residual that is there does.
+pub(crate) fn gives_every_row(fit: &LinearFit) -> bool {
+    let target = fit.target();
+    target.is_exact() || target.unexplained() <= IN_SPAN
+}
+
+/// `` `a`, `b` and 3 more ``.
+pub(crate) fn some_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = names.len();
+    let shown = if count > FEW_TERMS + 1 { FEW_TERMS } else { count };
+    let named: Vec<String> = names.take(shown).map(|name| format!("`{name}`")).collect();
+    let more = if shown < count { format!(" and {} more", count - shown) } else { String::new() };
+    format!("{}{more}", named.join(", "))
+}
+
+/// Columns that others give: one finding each, but one for all that only the lack of rows makes dependent.
+pub(crate) fn dependent_columns(fit: &LinearFit, names: &[&str]) -> Vec<Finding> {
+    // With no row to spare every column is a combination of those before it, and of nearly all of them.
+    let by_chance = |found: &&Dependency| {
+        fit.degrees_of_freedom() == 0 && found.terms.len() > FEW_TERMS.min(fit.rank().rank / 2)
+    };
+    let crowd: Vec<&Dependency> = fit.dependencies().iter().filter(by_chance).collect();
+    let crowded = crowd.len() > 1;
+    let alone = fit.dependencies().iter().filter(|found| !(crowded && by_chance(found)));
+    let mut all: Vec<Finding> = alone.map(|found| dependent_column(fit, found, names)).collect();
+    if crowded {
+        all.insert(0, more_columns_than_rows(fit, &crowd, names));
+    }
+    all
+}
+
+fn more_columns_than_rows(fit: &LinearFit, crowd: &[&Dependency], names: &[&str]) -> Finding {
+    let left = crowd.iter().map(|found| found.relative_residual).fold(0.0, f64::max);
+    let sentence = format!(
+        "{} columns more than {} rows can tell apart: {} are combinations of the columns before them",
+        crowd.len(),
+        fit.rows(),
+        some_names(crowd.iter().map(|found| names[found.column]))
+    );
+    Finding::new(Severity::Serious, sentence)
+        .named("more-columns-than-rows")
+        .advised("use fewer columns, more rows, or ridge: coefficients are a matter of choice")
+        .certified(format!("each as a formula in the others, which leaves at most {} of it", short(left)))
+        .evident("columns", crowd.len() as f64)
+        .evident("left by the formulas, share of a column, at most", left)
+}
+
+/// Coefficients that are too large or too small to be stored.
+pub(crate) fn out_of_range(fit: &LinearFit, names: &[&str], target: &str) -> Option<Finding> {
+    let found = fit.target().out_of_range();
+    let (&first, more) = found.split_first()?;
+    let limit = if fit.target().coefficients[first].value.is_infinite() {
+        "beyond 1.8e308"
+    } else {
+        "nearer to 0 than 2.2e-308"
+    };
+    let others = if more.is_empty() {
+        String::new()
+    } else {
+        format!("; so {} of {}", if more.len() == 1 { "is that" } else { "are those" }, {
+            some_names(more.iter().map(|&j| names[j]))
+        })
+    };
+    let sentence =
+        format!("the coefficient of `{}` lies outside what f64 can hold: {limit}{others}", names[first]);
+    let column = if more.is_empty() { format!("`{}`", names[first]) } else { "these columns".to_owned() };
+    Some(
+        Finding::new(Severity::Serious, sentence)
+            .named("coefficient-range")
+            .advised(format!(
+                "write {column} or `{target}` in other units, with values nearer to 1, and fit again"
+            ))
+            .certified("in units of powers of two the same coefficient is an ordinary number")
+            .evident("columns", found.len() as f64),
+    )
+}
+
 /// A column that others give.
-pub(crate) fn dependent_column(fit: &LinearFit, found: &Dependency, names: &[&str]) -> Finding {
+fn dependent_column(fit: &LinearFit, found: &Dependency, names: &[&str]) -> Finding {
     let (column, intercept) = (names[found.column], fit.target().intercept.is_some());
     let (name, severity, sentence) = match found.terms[..] {
         [] if intercept => (
@@ -46,7 +125,7 @@ pub(crate) fn dependent_column(fit: &LinearFit, found: &Dependency, names: &[&st
         _ => (
             "exact-dependency",
             Severity::Serious,
-            format!("`{column}` adds nothing: {}", found.formula(names)),
+            format!("`{column}` adds nothing: {}", found.short_formula(names, FEW_TERMS)),
         ),
     };
     Finding::new(severity, sentence)
@@ -61,8 +140,9 @@ pub(crate) fn shape(fit: &LinearFit, target: &str) -> Vec<Finding> {
     let (rows, rank) = (fit.rows(), fit.rank().rank as u64);
     let mut all = Vec::new();
     if fit.degrees_of_freedom() == 0 {
+        let passes = if gives_every_row(fit) { "the model passes through every row: " } else { "" };
         let sentence = format!(
-            "the model passes through every row: {} for {} {} nothing to estimate errors from",
+            "{passes}{} for {} {} nothing to estimate errors from",
             counted(rows as usize, "row", "rows"),
             counted(rank as usize, "independent term", "independent terms"),
             if rows == 1 { "leaves" } else { "leave" }
@@ -72,6 +152,7 @@ pub(crate) fn shape(fit: &LinearFit, target: &str) -> Vec<Finding> {
                 .named("no-freedom")
                 .advised("use fewer columns, more rows, or ridge"),
         );
+        all.extend(missed_rows(fit, target));
     } else if rows < 2 * rank {
         let sentence = format!("{rows} rows for {rank} terms: less than two rows a term");
         all.push(
@@ -86,22 +167,36 @@ pub(crate) fn shape(fit: &LinearFit, target: &str) -> Vec<Finding> {
             "`{target}` is constant: there is nothing to explain; R², errors and tests are not defined"
         );
         all.push(Finding::new(Severity::Serious, sentence).named("constant-target"));
-    } else if fit.degrees_of_freedom() > 0
-        && (fitted.is_exact() || fitted.residual_squares <= IN_SPAN * fitted.total_squares)
-    {
+    } else if fit.degrees_of_freedom() > 0 && gives_every_row(fit) {
         let tests = if fitted.is_exact() { "; errors and tests are not defined" } else { "" };
         let sentence = format!("`{target}` is a formula in the columns, to rounding: R² is 1{tests}");
         all.push(
             Finding::new(Severity::Caution, sentence)
                 .named("target-in-span")
                 .advised("was it computed from them? then there is nothing to learn from the fit")
-                .evident(
-                    "residual, share of the target's variation",
-                    fitted.residual_squares / fitted.total_squares,
-                ),
+                .evident("residual, share of the target's variation", fitted.unexplained()),
         );
     }
     all
+}
+
+/// As many independent terms as rows give every row; where the coefficients do not, rounding has taken them.
+fn missed_rows(fit: &LinearFit, target: &str) -> Option<Finding> {
+    let fitted = fit.target();
+    if !fitted.varies() || gives_every_row(fit) {
+        return None;
+    }
+    let left = fitted.unexplained();
+    let sentence = format!(
+        "the solution failed: the terms can give every row, the coefficients leave {} of the deviation of `{target}`",
+        percent(left.sqrt())
+    );
+    Some(
+        Finding::new(Severity::Serious, sentence)
+            .advised("use columns of more even sizes, a lower degree, or ridge")
+            .certified("residuals of the coefficients as shown")
+            .evident("residual, share of the target's variation", left),
+    )
 }
 
 /// A rank that depends on the tolerance.

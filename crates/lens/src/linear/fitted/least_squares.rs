@@ -15,7 +15,14 @@ pub fn least_squares(fit: &LinearFit, facts: &FitFacts) -> Result<Fitted, Linear
         terms.push(term(fit, "intercept", intercept, facts.confidence)?);
     }
     for (j, (name, coefficient)) in facts.names.iter().zip(&target.coefficients).enumerate() {
-        terms.push(Term { dependent: dependent(j), ..term(fit, name, coefficient, facts.confidence)? });
+        let term = Term { dependent: dependent(j), ..term(fit, name, coefficient, facts.confidence)? };
+        // Of a number that cannot be stored nothing else is known either.
+        let stored = !target.out_of_range().contains(&j);
+        terms.push(if stored {
+            term
+        } else {
+            Term { dependent: dependent(j), ..Term::plain(name, term.estimate) }
+        });
     }
     let statistics = fit.statistics(0);
     let names: Vec<&str> = facts.names.iter().map(String::as_str).collect();
@@ -77,6 +84,7 @@ fn method(fit: &LinearFit) -> String {
         Method::Gram => "Gram matrix and Cholesky",
         Method::Householder => "Householder reflections",
         Method::Dual => "Gram matrix of the rows",
+        Method::UnitColumns => "singular values of the columns scaled to length 1",
         _ => "another way",
     };
     match fit.refinement_steps() {
@@ -100,15 +108,26 @@ fn measures(fit: &LinearFit, statistics: &Statistics) -> Vec<Measure> {
         Measure::new("log_likelihood", "log-likelihood", defined(statistics.log_likelihood)),
         Measure::new("aic", "AIC", defined(statistics.aic)),
         Measure::new("bic", "BIC", defined(statistics.bic)),
-        Measure::new("residual_squares", "residual sum of squares", fit.target().residual_squares),
+        Measure::new("residual_squares", "residual sum of squares", fit.target().residual_squares)
+            .noted(squares_note(fit)),
         Measure::new("rows", "rows", fit.rows() as f64),
         Measure::new("degrees_of_freedom", "degrees of freedom", freedom as f64),
     ]
 }
 
-/// The digits of the coefficient that has fewest.
+/// Where squares of the target overflow or vanish, that they do.
+fn squares_note(fit: &LinearFit) -> &'static str {
+    let target = fit.target();
+    match target.residual_squares {
+        squares if squares.is_infinite() => "(beyond what f64 can hold)",
+        squares if !squares.is_normal() && !target.is_exact() => "(nearer to 0 than f64 can hold)",
+        _ => "",
+    }
+}
+
+/// The digits of the coefficient that has fewest, of those that are not a matter of choice.
 fn fewest_digits(fitted: &Fitted) -> Option<&Term> {
-    let terms = fitted.coefficients.iter().flat_map(|part| &part.terms);
+    let terms = fitted.coefficients.iter().flat_map(|part| &part.terms).filter(|term| !term.dependent);
     let known = terms.filter(|term| term.digits.is_some_and(|digits| !digits.is_nan()));
     known.min_by(|a, b| a.digits.partial_cmp(&b.digits).unwrap_or(std::cmp::Ordering::Equal))
 }
@@ -118,10 +137,10 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
     let subject = facts.subject();
     let reach = if !target.varies() {
         "the target does not vary.".to_owned()
-    } else if !has_errors(fit) {
+    } else if common::gives_every_row(fit) && !has_errors(fit) {
         format!("R² {}; the columns give every row, to rounding.", r_squared(statistics.r_squared))
     } else {
-        let outside = (target.residual_squares / target.total_squares).sqrt();
+        let outside = target.unexplained().sqrt();
         let of = if facts.intercept { "deviation from its mean" } else { "length" };
         format!(
             "R² {}; {} of its {of} lies outside the span of the columns.",
@@ -131,15 +150,16 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
     };
     let certain = fewest_digits(fitted).map_or_else(String::new, |term| {
         let digits = certain_digits(term.digits.unwrap_or(0.0));
-        format!(" Every coefficient has at least {digits} (`{}`).", term.name)
+        let which = if fit.rank().dependent.is_empty() { "" } else { "determined " };
+        format!(" Every {which}coefficient has at least {digits} (`{}`).", term.name)
     });
     format!("{subject}: {reach}{certain}")
 }
 
 fn findings(fit: &LinearFit, facts: &FitFacts, condition: f64) -> Vec<Finding> {
     let names: Vec<&str> = facts.names.iter().map(String::as_str).collect();
-    let mut all: Vec<Finding> =
-        fit.dependencies().iter().map(|found| common::dependent_column(fit, found, &names)).collect();
+    let mut all: Vec<Finding> = common::out_of_range(fit, &names, &facts.target).into_iter().collect();
+    all.extend(common::dependent_columns(fit, &names));
     all.extend(common::shape(fit, &facts.target));
     all.extend(common::uncertain_rank(fit.rank()));
     if let Some(found) = common::few_digits(fit, &names, condition) {
@@ -153,4 +173,70 @@ fn findings(fit: &LinearFit, facts: &FitFacts, condition: f64) -> Vec<Finding> {
         all.push(Finding::new(Severity::Caution, sentence).advised("`spanwise measure` names the columns"));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spanwise_kernels::Matrix;
+    use spanwise_linear::LeastSquares;
+
+    fn told(x: &Matrix, y: &[f64]) -> Fitted {
+        let names = (0..x.cols()).map(|j| format!("x{j}")).collect();
+        let facts = FitFacts {
+            target: "y".to_owned(),
+            names,
+            weights: None,
+            intercept: true,
+            confidence: 0.95,
+            encodings: Vec::new(),
+            rows_read: y.len() as u64,
+            rows_dropped: 0,
+            values_filled: 0,
+            streamed: false,
+        };
+        least_squares(&LeastSquares::new().fit(&x.view(), y).unwrap(), &facts).unwrap()
+    }
+
+    fn wave(i: usize, j: usize) -> f64 {
+        ((i * (j + 2)) as f64 * 1.7).sin()
+    }
+
+    #[test]
+    fn columns_that_others_give_do_not_count_among_those_with_certain_digits() {
+        let x = Matrix::from_fn(40, 3, |i, j| [wave(i, 0), wave(i, 1), 5.0][j]);
+        let y: Vec<f64> = (0..40).map(|i| wave(i, 0) + wave(i, 3)).collect();
+        let verdict = told(&x, &y).verdict;
+        assert!(verdict.contains("Every determined coefficient has at least 1"), "{verdict}");
+        assert!(!verdict.contains("x2"), "{verdict}");
+    }
+
+    #[test]
+    fn a_target_of_tiny_numbers_is_not_said_to_be_a_formula() {
+        let x = Matrix::from_fn(40, 1, |i, j| wave(i, j));
+        for unit in [1.0, 1e-200, 1e200] {
+            let y: Vec<f64> = (0..40).map(|i| (wave(i, 0) + wave(i, 3)) * unit).collect();
+            let fitted = told(&x, &y);
+            assert_eq!(fitted.findings, [], "{unit}");
+            assert!(!fitted.verdict.contains("NaN"), "{}", fitted.verdict);
+            let measure = |key| fitted.measures.iter().find(|measure| measure.key == key).unwrap();
+            assert!(measure("residual_standard_error").value > 0.1 * unit);
+            assert!(measure("aic").value.is_finite());
+            assert_eq!(measure("residual_squares").note.is_empty(), unit == 1.0);
+        }
+    }
+
+    #[test]
+    fn every_row_is_said_to_be_given_where_the_residual_shows_it() {
+        // Powers of two columns, from 1 to 1e30 in size.
+        let terms: Vec<(i32, i32)> = (1..=33).flat_map(|k| (0..=k).map(move |a| (a, k - a))).collect();
+        let x = Matrix::from_fn(50, terms.len(), |i, j| {
+            wave(i, 0).powi(terms[j].0) * (9.0 * wave(i, 1)).powi(terms[j].1)
+        });
+        let y: Vec<f64> = (0..50).map(|i| wave(i, 5)).collect();
+        let fitted = told(&x, &y);
+        let squares = fitted.measures.iter().find(|measure| measure.key == "residual_squares").unwrap();
+        assert!(fitted.verdict.contains("the columns give every row, to rounding"), "{}", fitted.verdict);
+        assert!(squares.value < 1e-18, "{}", squares.value);
+    }
 }
