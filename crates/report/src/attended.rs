@@ -5,6 +5,7 @@ use crate::grid::{COLUMNS, ROWS, array_block};
 use crate::json::to_json;
 use crate::number::{number_text, residual_text, shape_text};
 use serde::Serialize;
+use spanwise_lens::linear::counted;
 use spanwise_lens::{Array, Attended, Summary};
 
 /// Outputs up to this many rows and columns are shown whole.
@@ -56,7 +57,7 @@ fn sentences(summary: &Summary) -> Vec<(&'static str, String)> {
     let Summary { rows, keys, .. } = *summary;
     let mut lines = vec![(
         "attention",
-        format!("{rows} {} over {keys} {}", plural(rows, "query", "queries"), plural(keys, "key", "keys")),
+        format!("{} over {}", counted(rows, "query", "queries"), counted(keys, "key", "keys")),
     )];
     if !summary.options.iter().any(|asked| asked.option == "scale") {
         lines.push(("scale", format!("{} (1/√D)", number_text(summary.scale))));
@@ -76,20 +77,19 @@ fn sentences(summary: &Summary) -> Vec<(&'static str, String)> {
     };
     lines.push(("weights", sums));
     if summary.empty_rows > 0 {
-        let (rows, is) = (summary.empty_rows, plural(summary.empty_rows, "row has", "rows have"));
-        lines.push(("empty", format!("{rows} {is} no key left and {} zeros", plural(rows, "gives", "give"))));
+        let (one, many) = ("row has no key left and gives zeros", "rows have no key left and give zeros");
+        lines.push(("empty", counted(summary.empty_rows, one, many)));
     }
     if let (Some(smallest), Some(largest)) = (summary.smallest, summary.largest) {
         lines.push(("range", format!("{} to {}", number_text(smallest), number_text(largest))));
     }
     if summary.not_finite > 0 {
-        lines.push(("warning", format!("{} outputs are NaN or infinite", summary.not_finite)));
+        lines.push((
+            "warning",
+            format!("{} NaN or infinite", counted(summary.not_finite, "output is", "outputs are")),
+        ));
     }
     lines
-}
-
-fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
-    if count == 1 { one } else { many }
 }
 
 /// What JSON says of a run of attention.

@@ -6,6 +6,7 @@ use crate::grid::{COLUMNS, ROWS, array_block, cells};
 use crate::number::{inline, number_text, residual_text, shape_text};
 use crate::picture::picture_block;
 use spanwise_lens::example::Entry;
+use spanwise_lens::linear::counted;
 use spanwise_lens::{Claim, Combination, Dot, Headline, Lesson, Part, Step, Term, Working};
 
 /// How it was computed.
@@ -63,8 +64,12 @@ fn verdict(lesson: &Lesson) -> Block {
     let (all, failed) = (lesson.claims().count(), lesson.claims().filter(|claim| !claim.holds).count());
     let mut block = Block::default();
     block.push(match failed {
+        0 if all == 1 => Line::new(Style::Good, "✓ the claim holds"),
         0 => Line::new(Style::Good, format!("✓ all {all} claims hold")),
-        _ => Line::new(Style::Bad, format!("✗ {failed} of {all} claims fail")),
+        _ => {
+            let (all, fail) = (counted(all, "claim", "claims"), if failed == 1 { "fails" } else { "fail" });
+            Line::new(Style::Bad, format!("✗ {failed} of {all} {fail}"))
+        }
     });
     block
 }

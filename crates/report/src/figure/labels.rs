@@ -4,6 +4,8 @@ use super::pen::{Anchor, At, Pen, Rect};
 use super::words::width;
 
 const HEIGHT: f64 = 14.0;
+/// Between labels side by side, so that two numbers do not read as one.
+const APART: f64 = 6.0;
 
 /// Where labels may go, and what is in their way.
 pub(crate) struct Labels {
@@ -41,7 +43,7 @@ impl Labels {
             pen.rect("veil", place.area);
         }
         pen.text(class, (place.x, place.baseline), place.anchor, text);
-        self.taken.push(place.area);
+        self.taken.push(spaced(place.area));
         true
     }
 }
@@ -60,9 +62,14 @@ impl Labels {
             pen.rect("veil", area);
         }
         pen.text(class, (x, baseline), Anchor::End, text);
-        self.taken.push(area);
+        self.taken.push(spaced(area));
         true
     }
+}
+
+/// With the room that the next label keeps off.
+fn spaced(area: Rect) -> Rect {
+    Rect { x: area.x - APART, width: area.width + 2.0 * APART, ..area }
 }
 
 fn around((x, y): At, radius: f64) -> Rect {
@@ -111,7 +118,26 @@ mod tests {
         let put = (0..30).filter(|_| labels.put(&mut pen, "t", (60.0, 30.0), "row 12")).count();
         assert!((2..9).contains(&put), "{put}");
         for (i, a) in labels.taken.iter().enumerate() {
-            assert!(labels.taken[i + 1..].iter().all(|b| !a.overlaps(b)));
+            let drawn = |area: &Rect| Rect { x: area.x + APART, width: area.width - 2.0 * APART, ..*area };
+            assert!(labels.taken[i + 1..].iter().all(|b| !a.overlaps(&drawn(b))));
+        }
+    }
+
+    #[test]
+    fn labels_of_neighbours_do_not_touch() {
+        let area = Rect { x: 0.0, y: 0.0, width: 300.0, height: 60.0 };
+        let text = "0.1234";
+        // From where the first label ends to further than any gap.
+        for distance in 0..12 {
+            let (mut labels, mut pen) = (Labels::inside(area), Pen::default());
+            let next = 30.0 + 2.0 * (7.0 + width(text)) + f64::from(distance);
+            assert!(labels.put(&mut pen, "t", (30.0, 30.0), text));
+            labels.keep_off((next + 7.0, 30.0), 4.0);
+            assert!(labels.put(&mut pen, "t", (next, 30.0), text));
+            let [.., second] = &labels.taken[..] else { panic!() };
+            let first = &labels.taken[0];
+            let gap = second.x + APART - (first.right() - APART);
+            assert!((second.y - first.y).abs() > 1.0 || gap >= APART, "{distance}: {gap}");
         }
     }
 }

@@ -48,6 +48,8 @@ pub(crate) fn cell((queries, keys): (f64, f64)) -> String {
     if queries <= 1.0 && keys <= 1.0 {
         "one weight".to_owned()
     } else {
-        format!("{} queries × {} keys", short(queries), short(keys))
+        let query = if queries <= 1.0 { "query" } else { "queries" };
+        let key = if keys <= 1.0 { "key" } else { "keys" };
+        format!("{} {query} × {} {key}", short(queries), short(keys))
     }
 }

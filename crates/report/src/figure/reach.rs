@@ -5,6 +5,7 @@ use super::Frame;
 use super::pen::{Anchor, Pen, Rect};
 use super::words::{fitted, percent, width};
 use spanwise_lens::explain::Reach;
+use spanwise_lens::linear::counted;
 
 const BAR: Rect = Rect { x: 4.0, y: 30.0, width: 0.0, height: 34.0 };
 const LINE: f64 = 22.0;
@@ -40,7 +41,8 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, reach: &Reach) -> f64 {
     }
     let mut height = BAR.bottom() + 14.0 + LINE * parts.len() as f64;
     let measured = if reach.held_out { "on rows left out of the fits" } else { "on the rows of the fits" };
-    height = frame.note(pen, height, &format!("Measured {measured} ({} rows).", reach.rows));
+    height =
+        frame.note(pen, height, &format!("Measured {measured} ({}).", counted(reach.rows, "row", "rows")));
     if !reach.terms.is_empty() {
         let term =
             |term: &spanwise_lens::explain::ReachTerm| format!("{} +{}", term.name, percent(term.gain));

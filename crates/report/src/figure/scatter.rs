@@ -7,6 +7,7 @@ use super::scale::range;
 use super::words::{plain as plain_number, short};
 use super::{Frame, empty};
 use spanwise_lens::explain::{Point, Scatter};
+use spanwise_lens::linear::counted;
 
 /// How the points of a plot are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +85,8 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, scatter: &Scatter, reading: Read
         height = frame.note(pen, height, &note);
     }
     if points.len() < drawn {
-        height =
-            frame.note(pen, height, &format!("{} points are not finite and not drawn", drawn - points.len()));
+        let left_out = counted(drawn - points.len(), "point is", "points are");
+        height = frame.note(pen, height, &format!("{left_out} not finite and not drawn"));
     }
     height
 }

@@ -18,7 +18,7 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, spectrum: &Spectrum) -> f64 {
     let height = frame.height(0.5).min(340.0);
     let area = Rect { x: 58.0, y: 26.0, width: frame.width - 58.0 - 14.0, height: height - 26.0 - 44.0 };
     let floor = floor(spectrum, &shares);
-    let y = Axis::log((floor, 1.0), (area.bottom() - 6.0, area.y + 4.0));
+    let y = Axis::log((floor, 1.0), (area.bottom() - 6.0, area.y + 12.0));
     let last = (values.len() as f64).max(2.0);
     let x = Axis::linear((1.0, last), (area.x + 16.0, area.right() - 10.0));
     limits(pen, spectrum, area, &y);
@@ -40,6 +40,7 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, spectrum: &Spectrum) -> f64 {
     for &at in &places {
         labels.keep_off(at, 4.0);
     }
+    keep_off_line(&mut labels, &places);
     if values.len() > 120 {
         pen.dots("dots", &places);
     }
@@ -53,6 +54,18 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, spectrum: &Spectrum) -> f64 {
     }
     name_small(pen, spectrum, &shares, &places, &mut labels);
     height
+}
+
+/// Numbers rather stand beside the line between the points than on it.
+fn keep_off_line(labels: &mut Labels, places: &[At]) {
+    for pair in places.windows(2) {
+        let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        let steps = (dx.hypot(dy) / 6.0).ceil().clamp(1.0, 200.0) as usize;
+        for step in 1..steps {
+            let share = step as f64 / steps as f64;
+            labels.rather_keep_off((pair[0].0 + share * dx, pair[0].1 + share * dy), 2.0);
+        }
+    }
 }
 
 /// Below everything that is shown.

@@ -4,6 +4,7 @@ use super::{in_script, maps};
 use crate::figure::{Drawing, Frame, draw, escaped, px};
 use serde_json::json;
 use spanwise_lens::explain::{Explanation, Figure, FigureKind};
+use spanwise_lens::linear::counted;
 use std::fmt::Write;
 
 /// Which figures are on the page already, and under which number.
@@ -70,7 +71,11 @@ impl<'a> Shown<'a> {
         // Screen readers hear the caption, and each mark's numbers while stepping through.
         let label = match wide.marks.len() {
             0 => figure.title.clone(),
-            marks => format!("{}: {marks} marks, arrow keys step through their numbers", figure.title),
+            marks => format!(
+                "{}: {}, arrow keys step through the numbers",
+                figure.title,
+                counted(marks, "mark", "marks")
+            ),
         };
         let focus = if wide.marks.is_empty() { "" } else { " tabindex=\"0\"" };
         let _ = writeln!(

@@ -130,7 +130,7 @@ fn facts(subject: &Subject) -> (String, String) {
             let mut facts = vec![if rows == rows_read { read } else { format!("{rows} of {read}") }];
             facts.push(format!("{} after encoding", counted(*columns, "column", "columns")));
             if !classes.is_empty() {
-                facts.push(format!("{} classes", classes.len()));
+                facts.push(counted(classes.len(), "class", "classes"));
             }
             if let Some(weights) = weights {
                 facts.push(format!("weighted by {weights}"));
