@@ -34,7 +34,7 @@ pub enum AttentionError {
     NoWidth,
 
     /// k and v differ in rows.
-    #[error("attention: `v` has {v_rows} rows, `k` has {k_rows}; they must be equal, one value per key")]
+    #[error("attention: `v` has {}, `k` has {k_rows}; they must be equal, one value per key", counted(*v_rows, "row", "rows"))]
     ValueRows {
         /// `M` of k.
         k_rows: usize,
@@ -45,7 +45,7 @@ pub enum AttentionError {
     },
 
     /// k and v differ in heads.
-    #[error("attention: `v` has {v_heads} heads, `k` has {k_heads}; they must be equal or one of them 1")]
+    #[error("attention: `v` has {}, `k` has {k_heads}; they must be equal or one of them 1", counted(*v_heads, "head", "heads"))]
     ValueHeads {
         /// `G` of k.
         k_heads: usize,
@@ -55,7 +55,7 @@ pub enum AttentionError {
 
     /// The query heads do not divide into groups.
     #[error(
-        "attention: `q` has {q_heads} heads, `k` has {k_heads}; the first must be a multiple of the second"
+        "attention: `q` has {}, `k` has {k_heads}; the first must be a multiple of the second", counted(*q_heads, "head", "heads")
     )]
     Heads {
         /// `H`.
@@ -90,7 +90,7 @@ pub enum AttentionError {
 
     /// The diagonal is ambiguous where queries and keys differ in number.
     #[error(
-        "attention: `{argument}` with {queries} queries and {keys} keys is ambiguous; say `top-left` or `bottom-right`"
+        "attention: `{argument}` with {} and {} is ambiguous; say `top-left` or `bottom-right`", counted(*queries, "query", "queries"), counted(*keys, "key", "keys")
     )]
     Alignment {
         /// `causal` or `window`.
@@ -122,7 +122,7 @@ pub enum AttentionError {
     },
 
     /// A list that is not as long as it must be.
-    #[error("attention: `{argument}` has {found} entries; expected {expected}, one per {per}")]
+    #[error("attention: `{argument}` has {}; expected {expected}, one per {per}", counted(*found, "entry", "entries"))]
     Count {
         /// `alibi`, `sinks` or `lengths`.
         argument: &'static str,
@@ -135,7 +135,7 @@ pub enum AttentionError {
     },
 
     /// A ragged length beyond the keys there are.
-    #[error("attention: `lengths` is {found} for batch entry {batch}; there are only {keys} keys")]
+    #[error("attention: `lengths` is {found} for batch entry {batch}; there {} only {}", if *keys == 1 { "is" } else { "are" }, counted(*keys, "key", "keys"))]
     Length {
         /// Which batch entry.
         batch: usize,
@@ -146,7 +146,7 @@ pub enum AttentionError {
     },
 
     /// An output of the wrong length.
-    #[error("attention: `out` has {found} elements; expected {expected}, B·H·N·E")]
+    #[error("attention: `out` has {}; expected {expected}, B·H·N·E", counted(*found, "element", "elements"))]
     OutputLength {
         /// Its length.
         found: usize,
@@ -168,7 +168,7 @@ pub enum AttentionError {
     },
 
     /// Memory for a gradient that has the wrong length.
-    #[error("attention: the gradient of `{argument}` has {found} elements; expected {expected}, {letters}")]
+    #[error("attention: the gradient of `{argument}` has {}; expected {expected}, {letters}", counted(*found, "element", "elements"))]
     GradientLength {
         /// `q`, `k`, `v`, `bias` or `sinks`.
         argument: &'static str,
@@ -188,7 +188,7 @@ pub enum AttentionError {
     },
 
     /// A bounded cache that would hold too much.
-    #[error("attention: the cache holds {held} rows and {added} more are appended; its limit is {limit}")]
+    #[error("attention: the cache holds {} and {added} more {} appended; its limit is {limit}", counted(*held, "row", "rows"), if *added == 1 { "is" } else { "are" })]
     Full {
         /// Rows it holds.
         held: usize,
@@ -220,7 +220,7 @@ pub enum AttentionError {
 
     /// Lists of offsets that do not belong together.
     #[error(
-        "attention: `query_offsets` has {queries} entries, `key_offsets` has {keys}; they must be equal, one more than there are sequences"
+        "attention: `query_offsets` has {}, `key_offsets` has {keys}; they must be equal, one more than there are sequences", counted(*queries, "entry", "entries")
     )]
     OffsetCount {
         /// Entries for the queries.
@@ -298,4 +298,9 @@ impl AttentionError {
 /// The second-last dimension.
 fn rows_of(shape: &Shape) -> Option<usize> {
     shape.rank().checked_sub(2).map(|axis| shape.dims()[axis])
+}
+
+/// `1 row`, `2 rows`.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -311,6 +311,10 @@ fn what_does_not_fit_is_refused_by_name() {
         "attention: `q` has 3 heads, `k` has 2; the first must be a multiple of the second"
     );
     assert_eq!(
+        message(&[1, 1, 1], &[2, 1, 1], &[2, 1, 1], none()),
+        "attention: `q` has 1 head, `k` has 2; the first must be a multiple of the second"
+    );
+    assert_eq!(
         message(&[4, 1, 2], &[2, 1, 2], &[4, 1, 2], none()),
         "attention: `v` has 4 heads, `k` has 2; they must be equal or one of them 1"
     );
@@ -323,6 +327,11 @@ fn what_does_not_fit_is_refused_by_name() {
     assert_eq!(
         message(&[2, 4], &[3, 4], &[3, 4], causal),
         "attention: `causal` with 2 queries and 3 keys is ambiguous; say `top-left` or `bottom-right`"
+    );
+    let causal = Options { causal: Some(Causal::Square), ..none() };
+    assert_eq!(
+        message(&[1, 4], &[3, 4], &[3, 4], causal),
+        "attention: `causal` with 1 query and 3 keys is ambiguous; say `top-left` or `bottom-right`"
     );
     let window = Window { left: Some(1), right: None, alignment: None };
     let window = Options { window: Some(window), ..none() };
@@ -362,10 +371,15 @@ fn what_does_not_fit_is_refused_by_name() {
         message(&[1, 1], &[1, 1], &[1, 1], sinks),
         "attention: `sinks` has 2 entries; expected 1, one per query head"
     );
+    let sinks = Options { sinks: Some(&[0.0]), ..none() };
+    assert_eq!(
+        message(&[2, 1, 1], &[1, 1], &[1, 1], sinks),
+        "attention: `sinks` has 1 entry; expected 2, one per query head"
+    );
     let lengths = Options { lengths: Some(&[2]), ..none() };
     assert_eq!(
         message(&[1, 1], &[1, 1], &[1, 1], lengths),
-        "attention: `lengths` is 2 for batch entry 0; there are only 1 keys"
+        "attention: `lengths` is 2 for batch entry 0; there is only 1 key"
     );
     let keep = [true];
     let blocks = Blocks { rows: 0, cols: 1, keep: View::new(&keep, &[1, 1]).unwrap() };

@@ -99,7 +99,7 @@ fn what_does_not_fit_is_refused_by_name() {
     );
     assert_eq!(
         refused(Upstream { lse: &lse[..1], ..upstream }),
-        "attention: `lse` has 1 entries; expected 2, one per row"
+        "attention: `lse` has 1 entry; expected 2, one per row"
     );
     let (mut a, mut b, mut c, mut d) = ([0.0; 2], [0.0; 2], [0.0; 3], [0.0; 1]);
     let into = GradientsMut { q: &mut a, k: &mut b, v: &mut c, bias: None, sinks: None };
