@@ -75,7 +75,7 @@ K, V = rows(2, 8, np.float32), rows(2, 6, np.float32)
         (lambda: CACHE.append(K, V[:, :, :1]), errors.ShapeError, ["`v`", "(2, 2, 1, 6)"]),
         (lambda: CACHE.append(K.astype(np.float64), V), errors.DtypeError, ["`k`", "float64", "float32", "cache"]),
         (lambda: CACHE.append(np.repeat(K, 2, axis=2), np.repeat(V, 2, axis=2)), errors.ShapeError, ["4 more", "limit is 3"]),
-        (lambda: CACHE.attention(K[:, :1]), errors.ShapeError, ["`q`", "1 heads"]),
+        (lambda: CACHE.attention(K[:, :1]), errors.ShapeError, ["`q`", "1 head"]),
         (lambda: CACHE.attention(K.astype(np.float16)), errors.DtypeError, ["`q`", "float16"]),
         (lambda: CACHE.attention(K, dropout=1.0), errors.NumberError, ["`dropout`"]),
         (lambda: CACHE.attention(K, stats="sum"), errors.NumberError, ["`stats`"]),
