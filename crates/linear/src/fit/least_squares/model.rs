@@ -222,7 +222,9 @@ impl LinearFit {
             let zeros = vec![0.0; self.exponents.len()];
             let scaled = Scaled::new(x, &zeros, &self.exponents);
             multiply(&scaled, &kept.coefficients, kept.intercept, &mut column);
-            column.iter_mut().for_each(|value| *value = times_power_of_two(*value, -kept.exponent));
+            for value in &mut column {
+                *value = times_power_of_two(*value, -kept.exponent);
+            }
             return column;
         }
         let w: Vec<f64> = target.coefficients.iter().map(|c| c.value).collect();

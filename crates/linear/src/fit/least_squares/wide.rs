@@ -12,7 +12,7 @@
 //!
 //! Rows that depend on each other make K singular. Then the triangle of Xcᵀ, with unit columns and without squaring the
 //! condition number, gives the directions U the columns span, and the same is solved inside them: `UᵀKU a' = Uᵀy`. Where that does
-//! not meet the targets inside U, columns of length 1 do (unit_columns.rs).
+//! not meet the targets inside U, columns of length 1 do (`unit_columns.rs`).
 
 use super::alike::Alike;
 use super::model::{Coefficient, LinearFit, Method, Shares, TargetFit};
