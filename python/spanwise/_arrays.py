@@ -48,7 +48,9 @@ def as_array(operation: str, argument: str, x: Any) -> npt.NDArray[Any]:
         )
     try:
         return np.asarray(x)
-    except ValueError:  # lists of different lengths
+    except ValueError:
+        if not isinstance(x, (list, tuple)):
+            raise
         kind = type(x).__name__
         raise ShapeError(
             f"{operation}: `{argument}` is a {kind} whose parts have different shapes; expected rows of one length"

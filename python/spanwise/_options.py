@@ -20,7 +20,7 @@ Window = tuple[int | None, int | None] | tuple[int | None, int | None, Diagonal]
 def _numbers(argument: str, x: Any) -> list[float]:
     found = as_array("attention", argument, x)
     if found.ndim != 1:
-        raise ShapeError(f"attention: `{argument}` has shape {tuple(found.shape)}; expected 1 dimensions")
+        raise ShapeError(f"attention: `{argument}` has shape {tuple(found.shape)}; expected 1 dimension")
     return [float(value) for value in found]
 
 
@@ -123,7 +123,7 @@ def _window(window: Window) -> tuple[int | None, int | None, str | None]:
 def _lengths(lengths: Any) -> list[int]:
     found = as_array("attention", "lengths", lengths)
     if found.ndim != 1:
-        raise ShapeError(f"attention: `lengths` has shape {tuple(found.shape)}; expected 1 dimensions")
+        raise ShapeError(f"attention: `lengths` has shape {tuple(found.shape)}; expected 1 dimension")
     if found.dtype.kind not in "iu":
         raise DtypeError(f"attention: `lengths` has dtype {found.dtype}; expected whole numbers")
     if found.size and int(found.min()) < 0:

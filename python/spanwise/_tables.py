@@ -185,7 +185,7 @@ def target(operation: str, argument: str, y: Any) -> Target:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise ShapeError(f"{operation}: `{argument}` has shape {tuple(values.shape)}; expected 1 dimensions")
+        raise ShapeError(f"{operation}: `{argument}` has shape {tuple(values.shape)}; expected 1 dimension")
     if values.dtype.kind in "iufb":
         return Target(values.astype(np.float64), None, values.dtype.kind == "b")
     if values.dtype.kind not in "OUT":

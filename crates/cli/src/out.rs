@@ -97,6 +97,20 @@ pub(crate) fn check_text(argument: &str, path: &Path) -> Result<bool, Usage> {
     }
 }
 
+/// The same for a page.
+pub(crate) fn check_page(argument: &str, path: &Path) -> Result<(), Usage> {
+    check_place(argument, path)?;
+    let ending = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+    if matches!(ending.as_deref(), None | Some("html" | "htm")) || is_special(path) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{argument}`: {}: cannot write this kind of file; expected .html or no ending",
+        path.display()
+    );
+    Err(Usage::with_hint(message, "browsers print a page as .pdf; `--figures` writes pictures"))
+}
+
 /// The same for an array, which is not written into devices.
 pub(crate) fn check_regular(argument: &str, path: &Path) -> Result<(), Usage> {
     check_place(argument, path)?;

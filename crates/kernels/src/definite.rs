@@ -82,7 +82,7 @@ fn by_blocks(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
         });
         let packed = packed.chunks_exact(PACKED);
         let of_block = g.as_mut_slice()[rows * n..].par_chunks_mut(n).take(own * PANEL);
-        of_block.enumerate().with_min_len(PANEL).for_each(|(r, row)| {
+        of_block.enumerate().with_min_len(BLOCK / 2).for_each(|(r, row)| {
             let to = row[rows..].chunks_mut(PANEL).enumerate();
             for ((p, to), panel) in to.zip(packed.clone()).skip(r / PANEL) {
                 let from = &panel[r * PANEL..][..to.len()];
@@ -94,8 +94,8 @@ fn by_blocks(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
     Ok(())
 }
 
-/// How many panels of so many are a work item: there are more below the diagonal of the later ones, so items are to be several
-/// for each thread. A multiple of every register tile's width.
+/// How many panels of so many are a work item: later ones are higher, so items are to be several for each thread. A multiple of
+/// every register tile's width.
 fn panels_to_a_share(panels: usize) -> usize {
     panels.div_ceil(32).next_multiple_of(3).clamp(1, outer::BLOCK)
 }

@@ -94,7 +94,7 @@ class LogisticFit:
         steps = f"converged in {counted(self.iterations, 'step')}"
         if not self.converged:
             steps = f"not {steps}, gradient {self.gradient_norm:.3g}"
-        facts = [counted(len(self.classes), "class", "classes"), numbers("R²", self.r_squared), steps]
+        facts = [counted(len(self.classes), "class", "classes"), *numbers("R²", self.r_squared), steps]
         if len(self.classes) > 2:
             lines = [counted(self.coefficients.shape[1], "coefficient") + " for each class"]
         else:

@@ -177,7 +177,7 @@ def pca(
     """
     table = features("decompose", "X", X)
     most = min(table.values.shape)
-    if components is not None and not 1 <= components <= most:
+    if components is not None and most > 0 and not 1 <= components <= most:
         raise NumberError(f"pca: `components` is {components}; expected between 1 and {most}, the smaller side of `X`")
     with fitting("pca", progress, table.values.shape):
         parts = _spanwise.pca(table.values, components, method, seed)

@@ -156,7 +156,7 @@ class LinearFit:
                 f"{line}  ± {error:<10.3g} {trusted:4.1f} digits"
                 for line, error, trusted in zip(lines, errors, digits, strict=True)
             ]
-        fit = said("LinearFit", [*facts, numbers("R²", self.r_squared)], lines)
+        fit = said("LinearFit", [*facts, *numbers("R²", self.r_squared)], lines)
         return fit + "".join(f"\n  dependent: {found}" for found in self.dependencies[:5])
 
 
@@ -291,9 +291,9 @@ class RidgeFit:
 
     def __repr__(self) -> str:
         facts = [
-            numbers("alpha", self.alpha),
-            numbers("R²", self.r_squared),
-            numbers("degrees of freedom", self.degrees_of_freedom),
+            *numbers("alpha", self.alpha),
+            *numbers("R²", self.r_squared),
+            *numbers("degrees of freedom", self.degrees_of_freedom),
         ]
         return said("RidgeFit", facts, coefficients(self.names, self.coefficients, self.intercept))
 

@@ -49,9 +49,9 @@ class Solution:
     def __repr__(self) -> str:
         facts = [
             f"by {self.method}",
-            numbers("relative residual", self.relative_residual),
-            numbers("backward error", self.backward_error),
-            numbers("condition", self.condition),
+            *numbers("relative residual", self.relative_residual),
+            *numbers("backward error", self.backward_error),
+            *numbers("condition", self.condition),
         ]
         return said("Solution", facts, [f"x = {self.x}"] if self.x.ndim == 1 and len(self.x) <= SHOWN else [])
 
@@ -195,8 +195,9 @@ class Projection:
     rank: int
 
     def __repr__(self) -> str:
-        lengths = (numbers(f"length {part}", np.linalg.norm(getattr(self, part), axis=0)) for part in ("inside", "outside"))
-        return said("Projection", [f"rank {self.rank}", numbers("angle", self.angle), *lengths])
+        inside, outside = (np.linalg.norm(part, axis=0) for part in (self.inside, self.outside))
+        lengths = [*numbers("length inside", inside), *numbers("length outside", outside)]
+        return said("Projection", [f"rank {self.rank}", *numbers("angle", self.angle), *lengths])
 
 
 def project(X: Any, v: Any) -> Projection:

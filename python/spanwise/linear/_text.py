@@ -30,11 +30,14 @@ def named(names: Names, count: int) -> tuple[str, ...]:
     return tuple(names) if names else tuple(f"x[{j}]" for j in range(count))
 
 
-def numbers(fact: str, values: Any) -> str:
-    """``fact`` and its number, or of several the smallest and the largest."""
+def numbers(fact: str, values: Any) -> list[str]:
+    """``fact`` and its number, or of several the smallest and the largest; nothing where it is not known."""
     found = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    low, high = (float(found.min()), float(found.max())) if found.size else (np.nan, np.nan)
-    return f"{fact} {low:.6g}" if low == high or found.size < 2 else f"{fact} {low:.6g} to {high:.6g}"
+    found = found[~np.isnan(found)]
+    if found.size == 0:
+        return []
+    low, high = float(found.min()), float(found.max())
+    return [f"{fact} {low:.6g}" if low == high else f"{fact} {low:.6g} to {high:.6g}"]
 
 
 def coefficients(names: Names, values: Any, intercept: Any) -> list[str]:

@@ -53,7 +53,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         """Finds the components of the rows of ``X`` (n, p)."""
         X = validate_data(self, X, dtype=TYPES, ensure_all_finite=False, ensure_min_samples=2)
         wanted, share = self._wanted(min(X.shape))
-        found = pca(X, wanted, method=self.method, seed=seed(self.random_state))  # type: ignore[arg-type]
+        drawn = seed(self.random_state) if self.method in ("auto", "randomized") else 0
+        found = pca(X, wanted, method=self.method, seed=drawn)  # type: ignore[arg-type]
         k = len(found.singular_values)
         if share is not None:
             reached = np.cumsum(found.explained_variance_ratio)

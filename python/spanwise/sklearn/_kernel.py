@@ -63,7 +63,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         alphas = penalties(self.alpha, columns.shape[1])
         kernel = self._described(X.shape[1])
         count = 0 if self.landmarks is None else int(self.landmarks)
-        draw = (count, seed(self.random_state))
+        draw = (count, seed(self.random_state) if count else 0)
         self.models_ = [
             _spanwise.kernel_ridge(X, np.ascontiguousarray(column), weights, kernel, alpha, draw, False)
             for column, alpha in zip(columns.T, alphas, strict=True)

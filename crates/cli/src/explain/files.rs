@@ -3,7 +3,7 @@
 use crate::args::Explain;
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::out::{check_not_read, check_place, check_text, to_file};
+use crate::out::{check_not_read, check_page, check_place, check_text, to_file};
 use anyhow::Context;
 use spanwise::explain::Explanation;
 use spanwise::linear::told::counted;
@@ -16,7 +16,7 @@ const SCALE: f32 = 2.0;
 /// Refuses, before anything is computed, places where files cannot be.
 pub(super) fn check(args: &Explain) -> Result<(), Usage> {
     if let Some(path) = &args.html {
-        check_place("--html", path)?;
+        check_page("--html", path)?;
     }
     if let Some(path) = &args.out {
         check_text("--out", path)?;

@@ -30,15 +30,15 @@ pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
             let message = format!("{place}: found {:?}; a comma inside a number is not read", word.text);
             return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {}", asked.text_hint)));
         }
-        let (found, levels) = (word.text, categories.levels().len());
+        let found = word.text;
         let caution = if let Some(numbers) = mostly_numbers(categories) {
             let what = "and all were read as categories\nhint: mend what is no number, and leave a field empty where a value \
                         is missing";
             format!("{place}: found {found:?}; {numbers} are numbers, {what}; {}", asked.text_hint)
-        } else if levels >= MANY_LEVELS && 2 * levels > categories.codes().len() {
+        } else if let Some(words) = nearly_one_for_each_row(categories) {
             let place = first.column_place(index);
             format!(
-                "{place}: {levels} different words, {found:?} the first, and each becomes a column of 0 and 1\n\
+                "{place}: {words} different words, {found:?} the first, and each becomes a column of 0 and 1\n\
                  hint: names, dates and keys of rows explain nothing by themselves; leave such a column out"
             )
         } else {
@@ -81,6 +81,15 @@ pub(super) fn commas_alone(categories: &Categories) -> bool {
 
 fn is_number(text: &str) -> bool {
     text.trim().parse::<f64>().is_ok()
+}
+
+/// How many different values there are, where most of the first rows have one of their own.
+fn nearly_one_for_each_row(categories: &Categories) -> Option<usize> {
+    let mut codes = categories.codes().to_vec();
+    let rows = codes.len();
+    codes.sort_unstable();
+    codes.dedup();
+    (codes.len() >= MANY_LEVELS && 2 * codes.len() > rows).then(|| categories.levels().len())
 }
 
 /// How many of how many values are numbers, where most are: of the file's different ones, or of those in the first rows.

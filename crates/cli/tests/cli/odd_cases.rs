@@ -316,6 +316,10 @@ const BAD: &[(&str, &[&str])] = &[
         "fit @dot.csv --target y",
         &["dot.csv:3:2", "found \".\"", "4 of 5 different values are numbers; leave a field empty"],
     ),
+    (
+        "explain @good.csv --target y --html page.pdf",
+        &["`--html`: page.pdf", "expected .html", "browsers print"],
+    ),
     ("fit @good.csv --target y --columns a,zero,a", &["`--columns` names \"a\" twice"]),
     ("measure @good.csv --exclude text,nothing", &["there is no column \"nothing\""]),
     ("measure @only.csv --exclude y", &["only.csv", "no columns"]),

@@ -227,19 +227,18 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
             for i in 0..S::LANES {
                 sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
             }
-            isa.store(add_columns_of(isa, sums), scores);
+            isa.store(row_sums(isa, sums), scores);
         } else {
             for i in 0..scores.len() {
                 sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
             }
-            isa.store_first(add_columns_of(isa, sums), scores);
+            isa.store_first(row_sums(isa, sums), scores);
         }
     }
 }
 
-/// The sum of each row of a square.
 #[inline(always)]
-pub(super) fn add_columns_of<A: Real, S: Float<A>>(isa: S, square: S::Square) -> S::Vector {
+pub(super) fn row_sums<A: Real, S: Float<A>>(isa: S, square: S::Square) -> S::Vector {
     let columns = isa.transpose(square);
     let mut total = columns.as_ref()[0];
     for column in 1..S::LANES {

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// Up to this many columns several rows are taken at once.
 const INTERLEAVED_UP_TO: usize = 32;
 /// How far ahead of several rows memory is fetched, in numbers: a page. The rows are short, and the machine's own fetching
-/// stops short of them (5.9 to 5.3 ms at 1,000,000 × 20; two pages or four are the same).
+/// stops short of them.
 const AHEAD: usize = 512;
 /// Numbers in a cache line.
 const LINE: usize = 8;

@@ -137,11 +137,14 @@ fn span_answer(page: &mut Block, span: &SpanAnswer, measured: &Measured) {
     );
     let names = measured.column_measures.iter().map(|column| column.name.as_str());
     let used = names.zip(&span.coefficients).filter(|&(_, &c)| c != 0.0).take(SHOWN);
-    let terms = used.enumerate().map(|(i, (name, &c))| match (i, c < 0.0) {
-        (0, _) => format!("{}·{name}", significant(c, 6)),
-        (_, minus) => {
-            format!(" {} {}·{name}", if minus { '−' } else { '+' }, significant(c.abs(), 6))
-        }
+    let terms = used.enumerate().map(|(i, (name, &c))| {
+        let sign = match (i, c < 0.0) {
+            (0, true) => "−",
+            (0, false) => "",
+            (_, true) => " − ",
+            (_, false) => " + ",
+        };
+        format!("{sign}{}·{name}", significant(c.abs(), 6))
     });
     let sum: String = terms.collect();
     let sum = if sum.is_empty() { "0" } else { &sum };
