@@ -77,7 +77,8 @@ impl Columns<'_> {
             text.push_str(&factor);
         }
         if more > 0 {
-            text.push_str(&format!(" + … and {} more", more + usize::from(found.constant != 0.0)));
+            let more = more + usize::from(found.constant != 0.0);
+            text = format!("{text} + … and {more} more");
         }
         text
     }
