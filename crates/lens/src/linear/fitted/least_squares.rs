@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_target_of_tiny_numbers_is_not_said_to_be_a_formula() {
-        let x = Matrix::from_fn(40, 1, |i, j| wave(i, j));
+        let x = Matrix::from_fn(40, 1, wave);
         for unit in [1.0, 1e-200, 1e200] {
             let y: Vec<f64> = (0..40).map(|i| (wave(i, 0) + wave(i, 3)) * unit).collect();
             let fitted = told(&x, &y);
