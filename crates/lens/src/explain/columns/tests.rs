@@ -1,8 +1,8 @@
 //! Samples have the findings they were made to have, and well-behaved tables none.
 
 use super::*;
-use crate::explain::{FigureKind, Severity};
 use crate::explain::sample::{SAMPLES, SampleColumn, SampleData};
+use crate::explain::{FigureKind, Severity};
 use rayon::prelude::*;
 
 fn facts(target: &str, names: Vec<String>, rows: usize) -> FitFacts {
