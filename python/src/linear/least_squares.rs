@@ -73,6 +73,7 @@ pub(super) fn parts<'py>(fit: &LinearFit, names: &Bound<'py, PyAny>) -> PyResult
         Method::Gram => "gram",
         Method::Householder => "householder",
         Method::Dual => "dual",
+        Method::UnitColumns => "unit-columns",
         _ => "other",
     };
     let answer = Answer::new(py)
