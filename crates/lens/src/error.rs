@@ -182,10 +182,10 @@ impl LessonError {
                 Some(format!("`X` looks transposed; its shape is ({rows}, {cols})"))
             }
             LessonError::Reached { argument: "k" | "v", .. } => Some(
-                "keys that are padding can be hidden by a mask or by lengths; `attend` computes the other rows"
+                "keys that are padding can be hidden by a mask or by lengths; without `explain` the other rows are computed"
                     .to_owned(),
             ),
-            LessonError::Reached { .. } => Some("`attend` computes the other rows".to_owned()),
+            LessonError::Reached { .. } => Some("without `explain` the other rows are computed".to_owned()),
             LessonError::Overflow { .. } => Some("scale q or k down, or give them as float64".to_owned()),
             LessonError::TooLarge { .. } => Some("`spanwise attend` takes inputs of any size".to_owned()),
             LessonError::Dimensions { found, .. } if found.rank() == 1 => {

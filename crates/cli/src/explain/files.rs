@@ -15,6 +15,10 @@ const SCALE: f32 = 2.0;
 
 /// Refuses, before anything is computed, places where files cannot be.
 pub(super) fn check(args: &Explain) -> Result<(), Usage> {
+    let attention = &args.attention;
+    let arrays = [&attention.q, &attention.k, &attention.v, &attention.bias, &attention.mask];
+    let inputs = [&args.file].into_iter().chain(arrays).map(Option::as_deref);
+    check_not_read(&[("--html", args.html.as_deref()), ("--out", args.out.as_deref())], inputs)?;
     if let Some(path) = &args.html {
         check_page("--html", path)?;
     }
@@ -24,10 +28,6 @@ pub(super) fn check(args: &Explain) -> Result<(), Usage> {
     if args.html.is_some() && args.html == args.out {
         return Err(Usage::new("`--html` and `--out` are the same file"));
     }
-    let attention = &args.attention;
-    let arrays = [&attention.q, &attention.k, &attention.v, &attention.bias, &attention.mask];
-    let inputs = [&args.file].into_iter().chain(arrays).map(Option::as_deref);
-    check_not_read(&[("--html", args.html.as_deref()), ("--out", args.out.as_deref())], inputs)?;
     let Some(directory) = &args.figures else { return Ok(()) };
     if directory.is_dir() {
         return Ok(());

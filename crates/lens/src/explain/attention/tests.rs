@@ -3,7 +3,7 @@
 use super::*;
 use crate::explain::sample::{SAMPLES, Sample, SampleData};
 use crate::explain::{FigureKind, Severity, TableCell};
-use spanwise_attention::Causal;
+use spanwise_attention::{Alignment, Causal, Window};
 
 fn alarms(found: &Explanation) -> Vec<(&'static str, Severity)> {
     found.alarms().map(|finding| (finding.name, finding.severity)).collect()
@@ -192,6 +192,17 @@ fn a_row_that_sees_one_key_is_neither_saturated_nor_even() {
     assert!((number(&two, 0, "score variance") - 0.125).abs() < 1e-12);
     assert!(two.verdict[0].starts_with("1 head spreads over its keys to"), "{:?}", two.verdict);
     assert!(two.verdict[1].starts_with("Of 2 rows of weights"), "{:?}", two.verdict);
+    // Each query sees its own key alone; then one entry of the batch does, and the other sees all six.
+    let x = normals(2 * 6 * 4, 9);
+    let window = Window { left: Some(0), right: Some(0), alignment: Some(Alignment::TopLeft) };
+    let own = Options { window: Some(window), ..Options::default() };
+    let alone = explained(&x, &x, &x, &[2, 1, 6, 4], &own);
+    assert!(alone.verdict[0].starts_with("No query sees more than one key"), "{:?}", alone.verdict);
+    assert!(alone.findings.iter().all(|finding| finding.name != "uniform-heads"), "{:?}", alone.findings);
+    let ragged = Options { lengths: Some(&[1, 6]), ..Options::default() };
+    let ragged = explained(&x, &x, &x, &[2, 1, 6, 4], &ragged);
+    assert!(ragged.verdict[0].starts_with("1 head spreads over its keys to"), "{:?}", ragged.verdict);
+    assert!(ragged.findings.iter().all(|finding| finding.name != "uniform-heads"), "{:?}", ragged.findings);
 }
 
 #[test]

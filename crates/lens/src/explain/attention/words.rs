@@ -193,7 +193,7 @@ fn alike<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Finding> {
 }
 
 fn even<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Finding> {
-    let found: Vec<&Head> = heads.iter().filter(|head| head.entropy > 0.99 && run.sizes.m > 1).collect();
+    let found: Vec<&Head> = heads.iter().filter(|head| head.entropy > 0.99 && head.several > 0).collect();
     let names = named(&found, run.sizes.b)?;
     let sentence =
         format!("{names}: all keys get nearly the same weight, so outputs are close to the mean value");
@@ -300,15 +300,17 @@ fn permuted<T: Storage>(run: &Run<'_, T>, moved: f64) -> Finding {
 }
 
 pub(super) fn verdict<T: Storage>(run: &Run<'_, T>, heads: &[Head], findings: &[Finding]) -> Vec<String> {
-    let mean = heads.iter().map(|head| head.entropy).sum::<f64>() / heads.len().max(1) as f64;
-    let low = heads.iter().min_by(|a, b| a.entropy.total_cmp(&b.entropy));
-    let narrowest = low.filter(|_| heads.len() > 1).map_or_else(String::new, |head| {
+    // Where no query sees two keys there is nothing to spread.
+    let spread = || heads.iter().filter(|head| head.several > 0);
+    let mean = spread().map(|head| head.entropy).sum::<f64>() / spread().count().max(1) as f64;
+    let low = spread().min_by(|a, b| a.entropy.total_cmp(&b.entropy));
+    let narrowest = low.filter(|_| spread().count() > 1).map_or_else(String::new, |head| {
         format!("; the narrowest, {}, to {}", label(head, run.sizes.b), percent(head.entropy))
     });
-    let mut said = vec![if heads.iter().any(|head| head.several > 0) {
+    let mut said = vec![if spread().next().is_some() {
         format!(
             "{} to {} of what uniform weights would{narrowest}.",
-            counted(heads.len(), "head spreads over its keys", "heads spread over their keys"),
+            counted(spread().count(), "head spreads over its keys", "heads spread over their keys"),
             percent(mean)
         )
     } else {

@@ -58,6 +58,7 @@ pub(super) fn explain(
     // Of the least-squares findings, those about columns alone.
     let own = [
         "exact-dependency",
+        "more-columns-than-rows",
         "duplicated-column",
         "constant-column",
         "near-dependency",

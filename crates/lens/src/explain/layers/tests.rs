@@ -209,7 +209,7 @@ fn calls_that_do_not_fit_are_refused() {
     assert_eq!(error.to_string(), "lens: the layer is called with 2 heads; expected 3, as before");
     let call = made.call(&Options::default(), Some(&[true]));
     let error = LayerTally::new(2).attend(&call, &mut [0.0; 24]).unwrap_err();
-    assert_eq!(error.to_string(), "lens: `tokens` has 1 marks; expected one for each of 2 × 2 queries");
+    assert_eq!(error.to_string(), "lens: `tokens` has 1 mark; expected one for each of 2 × 2 queries");
     let error = explain_layers("model", &[Layer { name: "a", tally: &LayerTally::new(0) }]).unwrap_err();
     assert_eq!(error.to_string(), "lens: layer \"a\" has no heads; expected at least one");
 }

@@ -9,6 +9,9 @@ use spanwise_linear::{LinearError, LinearFit};
 const SAME: f64 = 1e-12;
 /// A residual below this share of the target's variation is rounding of the numbers in the table.
 const IN_SPAN: f64 = 1e-20;
+/// The share of a target's variation from which on coefficients that could give every row have failed to; less is the rounding of
+/// coefficients that are large.
+const LOST: f64 = 1e-12;
 /// Below this scaled condition number few certain digits only mean that the coefficient is nearly 0.
 const HARMLESS: f64 = 1e4;
 /// Fewer certain digits than this must not be relied on.
@@ -67,9 +70,9 @@ pub(crate) fn dependent_columns(fit: &LinearFit, names: &[&str]) -> Vec<Finding>
 fn more_columns_than_rows(fit: &LinearFit, crowd: &[&Dependency], names: &[&str]) -> Finding {
     let left = crowd.iter().map(|found| found.relative_residual).fold(0.0, f64::max);
     let sentence = format!(
-        "{} columns more than {} rows can tell apart: {} are combinations of the columns before them",
+        "{} columns more than {} can tell apart: {} are combinations of the columns before them",
         crowd.len(),
-        fit.rows(),
+        counted(fit.rows() as usize, "row", "rows"),
         some_names(crowd.iter().map(|found| names[found.column]))
     );
     Finding::new(Severity::Serious, sentence)
@@ -183,16 +186,17 @@ pub(crate) fn shape(fit: &LinearFit, target: &str) -> Vec<Finding> {
 /// As many independent terms as rows give every row; where the coefficients do not, rounding has taken them.
 fn missed_rows(fit: &LinearFit, target: &str) -> Option<Finding> {
     let fitted = fit.target();
-    if !fitted.varies() || gives_every_row(fit) {
+    let left = fitted.unexplained();
+    if !fitted.varies() || left <= LOST {
         return None;
     }
-    let left = fitted.unexplained();
     let sentence = format!(
         "the solution failed: the terms can give every row, the coefficients leave {} of the deviation of `{target}`",
         percent(left.sqrt())
     );
     Some(
         Finding::new(Severity::Serious, sentence)
+            .named("missed-rows")
             .advised("use columns of more even sizes, a lower degree, or ridge")
             .certified("residuals of the coefficients as shown")
             .evident("residual, share of the target's variation", left),

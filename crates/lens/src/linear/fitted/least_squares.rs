@@ -140,17 +140,18 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
     } else if common::gives_every_row(fit) && !has_errors(fit) {
         format!("R² {}; the columns give every row, to rounding.", r_squared(statistics.r_squared))
     } else {
-        let outside = target.unexplained().sqrt();
+        let outside = percent(target.unexplained().sqrt());
         let of = if facts.intercept { "deviation from its mean" } else { "length" };
-        format!(
-            "R² {}; {} of its {of} lies outside the span of the columns.",
-            r_squared(statistics.r_squared),
-            percent(outside)
-        )
+        let where_it_is = if fit.degrees_of_freedom() == 0 {
+            format!("the columns can give every row, and rounding has left {outside} of its {of}")
+        } else {
+            format!("{outside} of its {of} lies outside the span of the columns")
+        };
+        format!("R² {}; {where_it_is}.", r_squared(statistics.r_squared))
     };
     let certain = fewest_digits(fitted).map_or_else(String::new, |term| {
         let digits = certain_digits(term.digits.unwrap_or(0.0));
-        let which = if fit.rank().dependent.is_empty() { "" } else { "determined " };
+        let which = if fit.rank().is_full() { "" } else { "determined " };
         format!(" Every {which}coefficient has at least {digits} (`{}`).", term.name)
     });
     format!("{subject}: {reach}{certain}")

@@ -291,7 +291,11 @@ impl Wide<'_> {
         let offset: f64 = 1.0 + answer.w.iter().zip(&columns.means).map(|(w, m)| (w * m).abs()).sum::<f64>();
         let norms = &columns.norms;
         let own = |(j, (&w, &norm)): (usize, (&f64, &f64))| coefficient(w, norm, way.unit(j));
-        let largest = (0..self.x.cols()).map(|j| way.unit(j)).fold(0.0, f64::max);
+        // The intercept is ȳ − Σ w·mean: each coefficient's error arrives there times its column's mean.
+        let through_means = match way {
+            Way::Products(_) => 1.0,
+            Way::Unit(_) => columns.means.iter().enumerate().map(|(j, mean)| mean.abs() * way.unit(j)).sum(),
+        };
         let unit = power_of_two_near(norm_inf(&y));
         let squares = |unit: f64, part: &dyn Fn(usize) -> f64| -> f64 {
             (0..n).map(|i| weight(i) * (part(i) / unit).powi(2)).sum()
@@ -299,7 +303,7 @@ impl Wide<'_> {
         let (rest, centred, all) = (|i: usize| answer.rest[i], |i: usize| y[i] - mean, |i: usize| y[i]);
         TargetFit {
             coefficients: answer.w.iter().zip(norms).enumerate().map(own).collect(),
-            intercept: self.intercept.then(|| coefficient(answer.b, offset.max(norm(norms)), largest)),
+            intercept: self.intercept.then(|| coefficient(answer.b, offset.max(norm(norms)), through_means)),
             residual_squares: squares(1.0, &rest),
             total_squares: squares(1.0, &centred),
             squares: squares(1.0, &all),

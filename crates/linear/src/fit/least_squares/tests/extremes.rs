@@ -62,6 +62,21 @@ fn coefficients_that_cannot_be_stored_are_named_and_predictions_are_right() {
 }
 
 #[test]
+fn tiny_targets_of_tall_tables_vary() {
+    let mut next = random(5);
+    let x = Matrix::from_fn(40_000, 2, |_, _| next());
+    let plain: Vec<f64> = (0..40_000).map(|i| 3.0 * x[(i, 0)] + next()).collect();
+    let expected = fit(&x, &plain).target().unexplained();
+    for size in [1e-140, 1e-160, 1e-200, 1e-290, 1e140, 1e200, 1e290] {
+        let y: Vec<f64> = plain.iter().map(|y| y * size).collect();
+        let model = fit(&x, &y);
+        let found = model.target();
+        assert!(found.varies() && !found.is_exact(), "{size}");
+        assert!((found.unexplained() - expected).abs() < 1e-12, "{size}: {} {expected}", found.unexplained());
+    }
+}
+
+#[test]
 fn a_constant_column_has_a_coefficient_of_nought_among_other_dependencies() {
     let mut next = random(11);
     let mut x = Matrix::from_fn(60, 5, |_, _| next());
