@@ -82,7 +82,7 @@ class Progress:
             yield chunk
             first = chunk[0] if isinstance(chunk, tuple) and chunk else chunk
             rows += len(first) if hasattr(first, "__len__") else 0
-            self.say(f"{count} chunks, {rows} rows", always=False)
+            self.say(f"{count} chunk{'s' if count != 1 else ''}, {rows} row{'s' if rows != 1 else ''}", always=False)
 
     def _write(self, text: str) -> None:
         try:

@@ -2,6 +2,7 @@
 
 mod explain;
 mod linear;
+pub(crate) mod names;
 
 pub(crate) use explain::{Explain, SampleArgs};
 pub(crate) use linear::{

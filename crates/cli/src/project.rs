@@ -1,6 +1,7 @@
 //! `spanwise project`.
 
 use crate::Outcome;
+use crate::args::names::{self, Names};
 use crate::args::{MissingWord, Pick, Project};
 use crate::artifact::{Holds, Written, check, numbers, write_arrays, write_columns};
 use crate::failure::Usage;
@@ -64,15 +65,16 @@ struct Table {
 
 impl Table {
     fn read(args: &Project, quiet: bool) -> anyhow::Result<Self> {
-        if let Some(name) = args.vector_column.iter().find(|name| args.onto.contains(name)) {
+        let (asked_onto, asked_vectors) = (names::all(&args.onto), names::all(&args.vector_column));
+        if let Some(name) = asked_vectors.iter().find(|name| asked_onto.contains(name)) {
             let message =
                 format!("{name:?} is in `--onto` and in `--vector-column`; it lies in its own span");
             return Err(Usage::new(message).into());
         }
-        let columns = if args.onto.is_empty() {
+        let columns = if asked_onto.is_empty() {
             Vec::new()
         } else {
-            args.onto.iter().chain(&args.vector_column).cloned().collect()
+            vec![Names(asked_onto.iter().chain(&asked_vectors).cloned().collect())]
         };
         let pick = Pick {
             columns,
@@ -91,7 +93,7 @@ impl Table {
         })?;
         let names = source.design().names().to_vec();
         let encodings = source.design().encodings();
-        for name in &args.vector_column {
+        for name in &asked_vectors {
             match encodings.iter().find(|encoding| encoding.name == *name) {
                 Some(encoding) if encoding.levels.is_none() => {}
                 Some(_) => {
@@ -107,7 +109,7 @@ impl Table {
             }
         }
         let all = source.all()?.matrix(&args.file)?;
-        let is_vector = |name: &String| args.vector_column.contains(name);
+        let is_vector = |name: &String| asked_vectors.contains(name);
         let onto: Vec<usize> = (0..names.len()).filter(|&j| !is_vector(&names[j])).collect();
         let vectors: Vec<usize> = (0..names.len()).filter(|&j| is_vector(&names[j])).collect();
         let constant = usize::from(args.intercept);

@@ -175,7 +175,7 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     if is_inline(asked.file) {
         separator::refuse_inline(asked)?;
         let table = Table::from_tensor(&parse_matrix(asked.file)?)?;
-        for name in &pick.exclude {
+        for name in &pick.exclude() {
             table.column(name)?;
         }
         return Ok((Batches::Whole(None), table));
@@ -183,14 +183,14 @@ fn open(asked: &Asked<'_>) -> anyhow::Result<(Batches, Table)> {
     let role = Role::new(asked);
     let roles: Vec<String> = role.names().collect();
     let columns = (!pick.columns.is_empty()).then(|| {
-        let mut columns = pick.columns.clone();
+        let mut columns = pick.columns();
         columns.extend(roles.iter().cloned());
         columns
     });
     let options = ReadOptions {
         columns,
-        exclude: pick.exclude.iter().filter(|name| !roles.contains(name)).cloned().collect(),
-        categories: pick.categories.iter().cloned().chain(role.class_name()).collect(),
+        exclude: pick.exclude().into_iter().filter(|name| !roles.contains(name)).collect(),
+        categories: pick.categories().into_iter().chain(role.class_name()).collect(),
         ..header(asked)
     };
     separator::check(asked)?;
@@ -215,6 +215,7 @@ fn header(asked: &Asked<'_>) -> ReadOptions {
 /// The columns that become the model's, in the order asked for.
 fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
     let pick = asked.pick;
+    let (columns_asked, excluded) = (pick.columns(), pick.exclude());
     let role = Role::new(asked);
     if let (Some(target), Some(weights)) = (asked.target, asked.weights)
         && target == weights
@@ -224,26 +225,26 @@ fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
             Usage::with_hint(message, "a column of 1 weighs all rows alike, as no `--weights` does").into()
         );
     }
-    let repeated = |(at, name): &(usize, &String)| pick.columns[..*at].contains(name);
-    if let Some((_, name)) = pick.columns.iter().enumerate().find(repeated) {
+    let repeated = |(at, name): &(usize, &String)| columns_asked[..*at].contains(name);
+    if let Some((_, name)) = columns_asked.iter().enumerate().find(repeated) {
         let message = format!("`--columns` names {name:?} twice; expected each column once");
         return Err(Usage::new(message).into());
     }
-    for name in role.names().chain(pick.columns.iter().cloned()) {
+    for name in role.names().chain(columns_asked.iter().cloned()) {
         first.column(&name)?;
     }
     let roles: Vec<String> = role.names().collect();
     let wanted =
-        |name: &str| !roles.iter().any(|role| role == name) && !pick.exclude.iter().any(|out| out == name);
-    let names: Vec<&str> = if pick.columns.is_empty() {
+        |name: &str| !roles.iter().any(|role| role == name) && !excluded.iter().any(|out| out == name);
+    let names: Vec<&str> = if columns_asked.is_empty() {
         first.names().filter(|name| wanted(name)).collect()
     } else {
-        if let Some(name) = pick.columns.iter().find(|name| roles.contains(name)) {
+        if let Some(name) = columns_asked.iter().find(|name| roles.contains(name)) {
             let other = if asked.weights == Some(name) { "--weights" } else { asked.target_option };
             let message = format!("`--columns` and `{other}` both name {name:?}; expected it in one of them");
             return Err(Usage::new(message).into());
         }
-        pick.columns.iter().map(String::as_str).filter(|name| wanted(name)).collect()
+        columns_asked.iter().map(String::as_str).filter(|name| wanted(name)).collect()
     };
     let columns = columns_of(first);
     let field = |name: &str| {

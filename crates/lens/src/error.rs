@@ -106,12 +106,17 @@ pub enum LessonError {
         of: usize,
     },
 
-    /// Scores beyond the range of the type that they are formed in.
+    /// Scores, or sums of values, beyond the range of the type that they are formed in.
     #[error(
-        "attention: scores of batch {batch}, head {head}, row {row} overflow, and {} not finite; expected scores within range",
+        "attention: {} of batch {batch}, head {head}, row {row} overflow, and {} not finite; expected numbers within range",
+        if *in_scores { "scores" } else { "sums of values" },
         lost(*rows, *of)
     )]
     Overflow {
+        /// Whether scores are too large; else outputs are.
+        in_scores: bool,
+        /// Whether the arrays are f64, so that no wider type is left.
+        widest: bool,
         /// Of the first row.
         batch: usize,
         /// Of the first row.
@@ -186,7 +191,11 @@ impl LessonError {
                     .to_owned(),
             ),
             LessonError::Reached { .. } => Some("without `explain` the other rows are computed".to_owned()),
-            LessonError::Overflow { .. } => Some("scale q or k down, or give them as float64".to_owned()),
+            LessonError::Overflow { in_scores, widest, .. } => {
+                let array = if *in_scores { "q or k" } else { "v" };
+                let wider = if *widest { "" } else { ", or give the arrays as float64" };
+                Some(format!("scale {array} down{wider}"))
+            }
             LessonError::TooLarge { .. } => Some("`spanwise attend` takes inputs of any size".to_owned()),
             LessonError::Dimensions { found, .. } if found.rank() == 1 => {
                 Some(format!("a single row is a matrix of shape (1, {})", found.len()))

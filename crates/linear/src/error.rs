@@ -140,7 +140,8 @@ pub enum LinearError {
 
     /// A system without a unique answer.
     #[error(
-        "{operation}: `{argument}` is singular to working precision; rank {rank} of {expected}, reciprocal condition {reciprocal_condition:e}"
+        "{operation}: `{argument}` is singular to working precision; rank {rank} of {expected}{}",
+        reciprocal(*reciprocal_condition)
     )]
     Singular {
         /// The verb.
@@ -249,6 +250,11 @@ pub enum LinearError {
         /// What is wrong with them.
         fault: BytesFault,
     },
+}
+
+/// Nothing where there is no number to tell.
+fn reciprocal(condition: f64) -> String {
+    if condition > 0.0 { format!(", reciprocal condition {condition:.1e}") } else { String::new() }
 }
 
 impl LinearError {

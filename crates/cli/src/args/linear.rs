@@ -1,5 +1,6 @@
 //! What can be typed for linear models.
 
+use super::names::{self, Names};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -50,28 +51,23 @@ Examples:
 
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
 otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models \
-need their rows in memory. With --lambdas and no --choose the penalty is chosen by leaving one row out.";
+need their rows in memory. Ridge without --lambda and --choose takes the penalty that does best on rows left out one by \
+one.";
 
 /// Which columns of a table, and how they become numbers.
 #[derive(Debug, Args)]
 pub(crate) struct Pick {
-    /// Only these columns
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Columns")]
-    pub(crate) columns: Vec<String>,
+    /// Only these columns; a name that holds a comma in quotation marks: 'rooms,"size, m2"'
+    #[arg(long, value_name = "NAMES", help_heading = "Columns")]
+    pub(crate) columns: Vec<Names>,
 
     /// All columns but these
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        conflicts_with = "columns",
-        help_heading = "Columns"
-    )]
-    pub(crate) exclude: Vec<String>,
+    #[arg(long, value_name = "NAMES", conflicts_with = "columns", help_heading = "Columns")]
+    pub(crate) exclude: Vec<Names>,
 
     /// Columns that are categories, though some or all of their values are numbers
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Columns")]
-    pub(crate) categories: Vec<String>,
+    #[arg(long, value_name = "NAMES", help_heading = "Columns")]
+    pub(crate) categories: Vec<Names>,
 
     /// The level of a category that gets no column of its own
     #[arg(long, value_name = "COLUMN=LEVEL", help_heading = "Columns")]
@@ -92,6 +88,20 @@ pub(crate) struct Pick {
     /// What stands between the fields of a text table: one character, or tab; a comma unless given, a tab in .tsv
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter, help_heading = "Columns")]
     pub(crate) delimiter: Option<u8>,
+}
+
+impl Pick {
+    pub(crate) fn columns(&self) -> Vec<String> {
+        names::all(&self.columns)
+    }
+
+    pub(crate) fn exclude(&self) -> Vec<String> {
+        names::all(&self.exclude)
+    }
+
+    pub(crate) fn categories(&self) -> Vec<String> {
+        names::all(&self.categories)
+    }
 }
 
 /// One character of one byte that does not belong to numbers or quotation.
@@ -254,8 +264,8 @@ pub(crate) struct Project {
     pub(crate) file: String,
 
     /// The columns whose span is projected onto; all but the vector's unless given
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) onto: Vec<String>,
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) onto: Vec<Names>,
 
     /// The vector, n, or several as columns, n × t
     #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, required_unless_present = "vector_column")]
@@ -263,8 +273,8 @@ pub(crate) struct Project {
     pub(crate) vector: Option<String>,
 
     /// Columns of the table to project
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) vector_column: Vec<String>,
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) vector_column: Vec<Names>,
 
     /// Project onto the span of the columns and a constant
     #[arg(long)]
@@ -336,7 +346,7 @@ pub(crate) struct Fit {
     #[arg(long, value_enum, default_value_t = Model::LeastSquares, help_heading = "Model")]
     pub(crate) model: Model,
 
-    /// The penalty (ridge, logistic, softmax, kernel); 1 unless given for the last three. With 0 logistic and softmax are
+    /// The penalty (ridge, logistic, softmax, kernel); chosen unless given for ridge, 1 for the others. With 0 logistic and softmax are
     /// plain maximum likelihood
     #[arg(long, value_name = "L", allow_negative_numbers = true, conflicts_with_all = ["lambdas", "choose"], help_heading = "Model")]
     pub(crate) lambda: Option<f64>,
@@ -351,7 +361,7 @@ pub(crate) struct Fit {
     )]
     pub(crate) lambdas: Vec<f64>,
 
-    /// How to choose the penalty: loo or kfold:K (ridge)
+    /// How to choose the penalty: loo (one row left out) or kfold:K (ridge) [default: loo]
     #[arg(long, value_name = "RULE", help_heading = "Model")]
     pub(crate) choose: Option<String>,
 

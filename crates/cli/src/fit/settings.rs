@@ -148,10 +148,6 @@ fn check_model(args: &Fit) -> Result<(), Usage> {
             return Err(Usage::new(format!("`{option}` applies to `--kernel polynomial` alone")));
         }
     }
-    if args.model == Ridge && args.lambda.is_none() && args.lambdas.is_empty() && args.choose.is_none() {
-        let message = "`--model ridge` needs a penalty: `--lambda L`, `--lambdas LIST` or `--choose loo`";
-        return Err(Usage::new(message));
-    }
     Ok(())
 }
 
@@ -171,10 +167,10 @@ fn landmarks(args: &Fit) -> Result<Landmarks, Usage> {
     }
 }
 
-/// `loo`, `kfold:5`.
+/// `loo`, `kfold:5`; for ridge without a penalty by leaving one row out.
 fn choose(args: &Fit) -> Result<Option<Choose>, Usage> {
     let Some(text) = &args.choose else {
-        return Ok((!args.lambdas.is_empty()).then_some(Choose::LeaveOneOut));
+        return Ok((args.model == Model::Ridge && args.lambda.is_none()).then_some(Choose::LeaveOneOut));
     };
     let folds = text.strip_prefix("kfold:").and_then(|folds| folds.parse().ok());
     match (text.as_str(), folds) {

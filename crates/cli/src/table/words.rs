@@ -18,7 +18,8 @@ const MANY_LEVELS: usize = 20;
 pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
     // What is wrong with a target or with weights is said where they are taken.
     let roles: Vec<String> = Role::new(asked).names().collect();
-    let meant = |name: &str| asked.pick.categories.iter().chain(&roles).any(|other| other == name);
+    let categories = asked.pick.categories();
+    let meant = |name: &str| categories.iter().chain(&roles).any(|other| other == name);
     for (index, column) in first.columns().iter().enumerate() {
         let Values::Categories(categories) = &column.values else { continue };
         if meant(&column.name) {

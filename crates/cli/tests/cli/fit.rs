@@ -342,6 +342,10 @@ fn odd_tables_give_findings_and_no_panic() {
         ("y,a,b,c\n1,2,3,4\n2,9,1,5\n", "passes through every row"),
         ("y,x\n3,1\n3,2\n3,5\n", "is constant"),
         ("y,x\n1,4\n2,4\n3,4\n", "`x` is constant (4): it adds nothing to the intercept"),
+        (
+            "y,x,id\n1,3,9007199254740992\n2,1,9007199254741016\n4,2,9007199254741040\n3,5,9007199254741032\n5,4,9007199254741000\n",
+            "of its size (9.01e15) alone, which f64 does not tell from a constant",
+        ),
     ];
     for (csv, expected) in cases {
         let directory = with_files(&[("o.csv", csv)]);
@@ -349,4 +353,40 @@ fn odd_tables_give_findings_and_no_panic() {
         let joined = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(joined.contains(expected), "{page}");
     }
+}
+
+#[test]
+fn names_with_commas_stand_in_quotation_marks() {
+    let csv = "\"size, m2\",rooms,price\n50,2,170\n80,3,262\n70,2,231\n120,5,410\n95,4,322\n";
+    let directory = with_files(&[("t.csv", csv)]);
+    let file = path(&directory, "t.csv");
+    let names = |more: &[&str]| -> Vec<String> {
+        let json = fit(text(&file), &[&["--target", "price", "--json"], more].concat()).json();
+        terms(&json).iter().map(|term| term["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["--columns", "\"size, m2\""]), ["intercept", "size, m2"]);
+    assert_eq!(names(&["--columns", "rooms,\"size, m2\""]), ["intercept", "rooms", "size, m2"]);
+    assert_eq!(
+        names(&["--columns", "rooms", "--columns", "\"size, m2\""]),
+        ["intercept", "rooms", "size, m2"]
+    );
+    assert_eq!(names(&["--exclude", "\"size, m2\""]), ["intercept", "rooms"]);
+    let refused = fit(text(&file), &["--target", "price", "--columns", "size, m2"]);
+    assert!(
+        refused.stderr.contains("there is no column \"size\"; found \"size, m2\", rooms, price"),
+        "{}",
+        refused.stderr
+    );
+    let refused = fit(text(&file), &["--target", "price", "--columns", "\"size, m2"]);
+    assert!(refused.stderr.contains("a quotation mark is not closed"), "{}", refused.stderr);
+}
+
+#[test]
+fn ridge_without_a_penalty_chooses_one_by_leaving_rows_out() {
+    let chosen = |more: &[&str]| {
+        let args = [&["--target", "TOTEMP", "--model", "ridge", "--json"], more].concat();
+        fit(&longley(), &args).json()
+    };
+    assert_eq!(chosen(&[]), chosen(&["--choose", "loo"]));
+    assert_ne!(chosen(&[]), chosen(&["--lambda", "1"]));
 }

@@ -144,7 +144,6 @@ const BAD: &[(&str, &[&str])] = &[
     ("fit @/good.csv --target y --model kernel --landmarks some", &["--landmarks", "some"]),
     ("fit @/good.csv --target y --model kernel --landmarks 0", &["--landmarks", "0"]),
     ("fit @/good.csv --target y --model kernel --landmarks 99", &["landmarks", "99"]),
-    ("fit @/good.csv --target y --model ridge", &["--lambda", "ridge"]),
     ("fit @/good.csv --target y --model ridge --lambda -1", &["-1"]),
     ("fit @/good.csv --target y --model ridge --choose often", &["--choose", "often"]),
     ("fit @/good.csv --target y --model ridge --lambda 1 --rows @/r.csv", &["--rows", "ridge"]),

@@ -25,13 +25,14 @@ pub(super) fn content_found(found: Option<Format>) -> String {
     )
 }
 
-/// `a, b, c and 4 more`.
+/// `a, b, c and 4 more`; a name that holds a comma stands in quotation marks.
 pub(super) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 8;
     if names.is_empty() {
         return "none".to_owned();
     }
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| one_line(n)).collect();
+    let written = |name: &String| if name.contains(',') { format!("{name:?}") } else { one_line(name) };
+    let shown: Vec<String> = names.iter().take(SHOWN).map(written).collect();
     let more = names.len().saturating_sub(SHOWN);
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }

@@ -21,7 +21,8 @@ mod stream;
 mod tests;
 
 pub use csr::CsrRows;
-pub(crate) use sources::{Borrowed, Scaled, SelectedRows, sampled_means, times_power_of_two};
+pub use sources::times_power_of_two;
+pub(crate) use sources::{Borrowed, Scaled, SelectedRows, sampled_means};
 pub use stream::SummaryStream;
 
 use crate::check::{self, argument};

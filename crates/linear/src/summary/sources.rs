@@ -130,8 +130,8 @@ impl Forming for Scale<'_> {
     }
 }
 
-/// `x · 2^exponent`, in steps that do not overflow on the way.
-pub(crate) fn times_power_of_two(x: f64, exponent: i32) -> f64 {
+/// `x · 2^exponent`, in steps that do not overflow on the way: a summary keeps its columns in units of powers of two.
+pub fn times_power_of_two(x: f64, exponent: i32) -> f64 {
     let (mut x, mut left) = (x, exponent);
     while left != 0 {
         let step = left.clamp(-1000, 1000);

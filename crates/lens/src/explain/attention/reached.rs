@@ -7,14 +7,14 @@
 //! ```text
 //! lost row    = its log-sum-exp is NaN or +∞, or one of its outputs is not finite
 //! where from  = of the first lost row: q, then k, bias and v of the keys it sees, then what its head has
-//! nowhere     = q·k is too large for the type that scores are formed in
+//! nowhere     = q·k, or the sum of values, is too large for the type that it is formed in
 //! ```
 
 use super::Run;
 use crate::LessonError;
 use spanwise_attention::scores;
 use spanwise_kernels::attention::Storage;
-use spanwise_kernels::{Element, View};
+use spanwise_kernels::{Dtype, Element, View};
 
 /// A number, the array that holds it, and where.
 struct Found {
@@ -38,7 +38,15 @@ impl<T: Storage> Run<'_, T> {
         let [batch, head, row] = [first / (s.h * s.n), first / s.n % s.h, first % s.n];
         Err(match self.source_of([batch, head, row])? {
             Some(Found { argument, value, at }) => LessonError::Reached { argument, value, at, rows, of },
-            None => LessonError::Overflow { batch, head, row, rows, of },
+            None => LessonError::Overflow {
+                in_scores: !lse[first].is_finite(),
+                widest: T::DTYPE == Dtype::F64,
+                batch,
+                head,
+                row,
+                rows,
+                of,
+            },
         })
     }
 

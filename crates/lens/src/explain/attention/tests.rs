@@ -154,9 +154,20 @@ fn scores_that_overflow_are_told_from_numbers_that_are_not_finite() {
     let refused = tried([&q, &k, &k], &SHAPE, &Options::default()).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "attention: scores of batch 0, head 1, row 1 overflow, and 1 of 12 rows of outputs is not finite; expected scores \
+        "attention: scores of batch 0, head 1, row 1 overflow, and 1 of 12 rows of outputs is not finite; expected numbers \
          within range"
     );
+    assert_eq!(refused.hint().unwrap(), "scale q or k down, or give the arrays as float64");
+    let (q, v) = (vec![1e200; 48], vec![1e200; 48]);
+    let refused = tried([&q, &v, &v], &SHAPE, &Options::default()).unwrap_err();
+    assert_eq!(refused.hint().unwrap(), "scale q or k down");
+    let v = vec![f64::MAX; 48];
+    let refused = tried([&normals(48, 3), &normals(48, 4), &v], &SHAPE, &Options::default()).unwrap_err();
+    assert!(
+        refused.to_string().starts_with("attention: sums of values of batch 0, head 0, row"),
+        "{refused}"
+    );
+    assert_eq!(refused.hint().unwrap(), "scale v down");
 }
 
 #[test]

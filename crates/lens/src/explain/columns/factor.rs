@@ -9,6 +9,7 @@ use spanwise_kernels::tall::{Tall, gram};
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::fit::least_squares::Method;
 use spanwise_linear::measure::{ConditionIndices, condition_indices, inflation};
+use spanwise_linear::summary::times_power_of_two;
 use spanwise_linear::{LinearError, LinearFit, Summary, decompose};
 
 /// Tables of at most this many numbers are always reflected.
@@ -151,12 +152,6 @@ impl Factor {
         let values = decompose::svd(terms.view())?.singular_values;
         Ok((values, condition_indices(terms.view(), false)?))
     }
-}
-
-/// `value · 2^exponent`, in two steps: the power alone may be too large or too small.
-pub(super) fn times_power_of_two(value: f64, exponent: i32) -> f64 {
-    let half = exponent / 2;
-    value * f64::from(half).exp2() * f64::from(exponent - half).exp2()
 }
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {

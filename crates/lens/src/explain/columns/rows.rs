@@ -1,11 +1,11 @@
 //! What single rows do: outliers, influence, spread and order.
 
-use super::factor::times_power_of_two;
 use crate::finding::{Finding, Severity};
 use crate::linear::{counted, short};
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::fit::least_squares::Influence;
 use spanwise_linear::fit::{ChiSquared, Distribution, StudentT};
+use spanwise_linear::summary::times_power_of_two;
 use spanwise_linear::{LinearError, LinearFit};
 use std::borrow::Cow;
 

@@ -3,11 +3,12 @@
 //! ```text
 //! forward   ──► output, entropy and largest weight of every row, mass received, pooled map      all queries
 //! padding?  ──► mass received again, from the queries that are tokens alone
+//! NaN?      ──► the same, without the rows that are lost to it
 //! ```
 //!
-//! Queries that are padding give keys mass like any other; the library's sum over queries cannot leave them out
-//! afterwards. So where some of them see a key, the mass is formed once more with those rows hidden, and with values
-//! of width 1, which is less than half the work.
+//! Queries that are padding give keys mass like any other, and a row that a NaN reaches takes every sum along; the library's
+//! sum over queries cannot leave them out afterwards. So where some of them see a key, the mass is formed once more with those
+//! rows hidden, and with values of width 1, which is less than half the work.
 
 use crate::LessonError;
 use crate::explain::seen::seen;
@@ -65,8 +66,8 @@ impl<'a, T: Storage> LayerCall<'a, T> {
             ..Request::default()
         };
         let mut statistics = forward_into(&problem, &request, out)?;
-        if let Some(tokens) = self.tokens.filter(|tokens| padding_looks(tokens, sizes, &statistics)) {
-            statistics.received = Some(self.received_from(tokens, sizes)?);
+        if let Some(rows) = self.rows_alone(sizes, &statistics) {
+            statistics.received = Some(self.received_from(&rows, sizes)?);
         }
         let stopped = self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         Ok((!stopped).then(|| Seen { sizes, statistics, keys: seen(&problem) }))
@@ -80,10 +81,22 @@ impl<'a, T: Storage> LayerCall<'a, T> {
         Ok(self.team.map_or(problem, |team| problem.on(team)))
     }
 
-    /// What each key receives from the queries that are tokens, `B × H × M`.
-    fn received_from(&self, tokens: &[bool], sizes: Sizes) -> Result<Vec<f64>, LessonError> {
+    /// The rows that mass counts from, `B × N` or `B × H × N`, where some must not: padding that sees a key, and rows that are lost.
+    fn rows_alone(&self, Sizes { b, h, n, .. }: Sizes, statistics: &Statistics) -> Option<Vec<bool>> {
+        let largest = statistics.largest.as_deref().unwrap_or_default();
+        let is_token = |row: usize| self.tokens.is_none_or(|tokens| tokens[row / (h * n) * n + row % n]);
+        if largest.iter().any(|peak| peak.weight.is_nan()) {
+            return Some((0..b * h * n).map(|row| is_token(row) && !largest[row].weight.is_nan()).collect());
+        }
+        let padding_looks = (0..largest.len()).any(|row| largest[row].weight != 0.0 && !is_token(row));
+        self.tokens.filter(|_| padding_looks).map(<[bool]>::to_vec)
+    }
+
+    /// What each key receives from such rows, `B × H × M`.
+    fn received_from(&self, rows: &[bool], sizes: Sizes) -> Result<Vec<f64>, LessonError> {
         let Sizes { b, h, n, e, .. } = sizes;
-        let rows = View::new(tokens, &[b, 1, n, 1])?;
+        let heads = rows.len() / (b * n);
+        let rows = View::new(rows, &[b, heads, n, 1])?;
         let hidden: Vec<T>;
         let both: Vec<bool>;
         let mut options = self.options;
@@ -97,7 +110,7 @@ impl<'a, T: Storage> LayerCall<'a, T> {
             }
             (Some(mask), _) => {
                 let mask = mask.with_leading_axes(4);
-                let dims = [b, mask.dims()[1], n, mask.dims()[3]];
+                let dims = [b, mask.dims()[1].max(heads), n, mask.dims()[3]];
                 let (mask, rows) = (mask.broadcast_to(&dims)?, rows.broadcast_to(&dims)?);
                 both = mask.iter().zip(rows.iter()).map(|(kept, token)| kept && token).collect();
                 options.mask = Some(View::new(&both, &dims)?);
@@ -110,11 +123,4 @@ impl<'a, T: Storage> LayerCall<'a, T> {
         let statistics = forward_into(&problem, &request, &mut unused)?;
         Ok(statistics.received.unwrap_or_default())
     }
-}
-
-/// Whether any query that is padding sees a key.
-fn padding_looks(tokens: &[bool], Sizes { h, n, .. }: Sizes, statistics: &Statistics) -> bool {
-    let largest = statistics.largest.as_deref().unwrap_or_default();
-    let is_padding = |row: usize| !tokens[row / (h * n) * n + row % n];
-    largest.iter().enumerate().any(|(row, peak)| peak.weight != 0.0 && is_padding(row))
 }

@@ -1,7 +1,7 @@
 //! What was seen of one attention layer, added up over calls, batch entries and rows.
 //!
 //! ```text
-//! for each row of a call that is a token and saw a key        a = its weights, over the keys it sees
+//! for each row of a call that is a token, saw a key and is not lost to a NaN        a = its weights, over the keys it sees
 //!     entropy  += −Σ a·ln a                                   and the same as a share of ln(keys it sees)
 //!     largest  += max a
 //! received[first key of the call ..] += mass of the call's keys
@@ -40,6 +40,7 @@ pub struct LayerTally {
     received: Vec<f64>,
     empty_rows: u64,
     padding_rows: u64,
+    lost_rows: u64,
     /// Whether a call had sinks: without them, mass that is missing is rounding.
     has_sinks: bool,
     map: Option<LayerMap>,
@@ -165,7 +166,9 @@ impl LayerTally {
                 self.padding_rows += 1;
             } else if peak.weight == 0.0 {
                 self.empty_rows += 1;
-            } else if peak.weight > 0.0 {
+            } else if peak.weight.is_nan() {
+                self.lost_rows += 1;
+            } else {
                 self.heads[head].add(entropy, peak.weight, keys);
             }
         }
@@ -215,6 +218,7 @@ impl LayerTally {
         }
         self.empty_rows += other.empty_rows;
         self.padding_rows += other.padding_rows;
+        self.lost_rows += other.lost_rows;
         self.has_sinks |= other.has_sinks;
         self.keep_map(other.map);
         Ok(())
@@ -243,6 +247,11 @@ impl LayerTally {
     /// Rows of queries that are padding.
     pub fn padding_rows(&self) -> u64 {
         self.padding_rows
+    }
+
+    /// Rows of tokens whose weights are NaN: a NaN or an infinity that the query sees, or scores that overflow.
+    pub fn lost_rows(&self) -> u64 {
+        self.lost_rows
     }
 
     /// The pooled weights, after a call with queries and keys.

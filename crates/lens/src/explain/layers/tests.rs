@@ -241,6 +241,70 @@ fn a_model_has_a_figure_of_each_kind_and_one_row_per_head() {
 }
 
 #[test]
+fn rows_that_a_nan_reaches_are_counted_and_left_out_of_means_and_mass() {
+    let (n, m) = (6, 6);
+    let mut made = Made::new(n, m, 1.0);
+    // Query 2 of the first entry's head 1, and all queries of the second entry's head 0 from query 3 on, which alone see key 3.
+    made.q[(n + 2) * D] = f64::NAN;
+    made.k[(2 * m + 3) * D] = f64::INFINITY;
+    let causal = Some(Causal::Square);
+    let full: Vec<bool> = (0..H * n * m).map(|i| i % 7 != 3).collect();
+    let mask = Some(View::new(&full, &[H, n, m]).unwrap());
+    let few = mask.and_then(|mask| mask.at(0));
+    let tokens: Vec<bool> = (0..B * n).map(|i| i != 1).collect();
+    for options in [
+        Options { causal, ..Options::default() },
+        Options { causal, mask, ..Options::default() },
+        Options { causal, mask: few, ..Options::default() },
+    ] {
+        for tokens in [None, Some(tokens.as_slice())] {
+            let mut tally = LayerTally::new(H);
+            let call = made.call(&options, tokens);
+            let _ = attended(&mut tally, &call);
+            let problem = Problem::new(call.q, call.k, call.v, options).unwrap();
+            let mut weights = reference::steps(&problem).weights;
+            let mut lost = 0;
+            for (row, weights) in weights.chunks_mut(m).enumerate() {
+                if weights.iter().any(|a| a.is_nan()) {
+                    weights.fill(0.0);
+                    let token = tokens.is_none_or(|tokens| tokens[row / (H * n) * n + row % n]);
+                    lost += u64::from(token);
+                }
+            }
+            assert!(lost > 1 && tally.lost_rows() == lost, "{lost} {}", tally.lost_rows());
+            for head in 0..H {
+                let (expected, received) = plain(&weights, (n, m), head, tokens);
+                let found = tally.numbers(head);
+                assert_eq!((found.rows, found.top_key), (expected.rows, expected.top_key));
+                assert!(close(found.entropy, expected.entropy) && close(found.top_share, expected.top_share));
+                assert!(tally.received(head).iter().zip(&received).all(|(a, b)| close(*a, *b)));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_layer_with_lost_rows_is_named_and_says_nothing_else_where_none_are_left() {
+    let mut made = Made::new(4, 4, 1.0);
+    let mut tallies = [LayerTally::new(H), LayerTally::new(H), LayerTally::new(H)];
+    attended(&mut tallies[0], &made.call(&Options::default(), None));
+    made.q.fill(f64::NAN);
+    attended(&mut tallies[1], &made.call(&Options::default(), None));
+    attended(&mut tallies[2], &made.call(&Options::default(), None));
+    let names = ["first", "second", "third"];
+    let layers: Vec<Layer<'_>> =
+        names.iter().zip(&tallies).map(|(name, tally)| Layer { name, tally }).collect();
+    let found = explain_layers("model", &layers).unwrap();
+    let lost = &found.findings[0];
+    assert_eq!((lost.name, lost.severity), ("lost-rows", crate::finding::Severity::Serious));
+    assert!(lost.sentence.starts_with("16 rows of weights in layer `second` are NaN"), "{}", lost.sentence);
+    assert!(lost.sentence.ends_with("so are rows in 1 other layer"), "{}", lost.sentence);
+    assert!(found.findings.iter().all(|finding| finding.name != "uniform-heads"), "{:?}", found.findings);
+    let found = explain_layers("model", &layers[1..]).unwrap();
+    assert_eq!(found.verdict[0], "4 heads in 2 layers, and no row of weights to speak of.");
+}
+
+#[test]
 fn a_key_that_collects_the_mass_is_a_sink() {
     let (n, m) = (40, 30);
     let mut made = Made::new(n, m, 0.1);

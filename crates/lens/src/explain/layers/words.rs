@@ -15,9 +15,39 @@ fn named(heads: &[&Head<'_>]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{more}", names.join("; ")))
 }
 
+/// Of the others nothing is known: all their rows are empty, padding or lost.
+fn with_rows<'a, 'b>(heads: &'a [Head<'b>]) -> impl Iterator<Item = &'a Head<'b>> {
+    heads.iter().filter(|head| head.numbers.rows > 0)
+}
+
 pub(super) fn findings(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Vec<Finding> {
-    let found = [narrow(heads), sinks(heads), alike(layers, heads), even(heads), empty(layers)];
+    let found = [lost(layers), narrow(heads), sinks(heads), alike(layers, heads), even(heads), empty(layers)];
     found.into_iter().flatten().collect()
+}
+
+/// Rows that a NaN reaches. Everything after the first such layer follows from it.
+fn lost(layers: &[Layer<'_>]) -> Option<Finding> {
+    let found: Vec<&Layer<'_>> = layers.iter().filter(|layer| layer.tally.lost_rows() > 0).collect();
+    let first = found.first()?;
+    let rows = first.tally.lost_rows();
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        more => format!("; so are rows in {}", counted(more, "other layer", "other layers")),
+    };
+    let sentence = format!(
+        "{} of weights in layer `{}` {} NaN: a NaN or an infinity reaches it, or its scores overflow{more}",
+        counted(rows as usize, "row", "rows"),
+        first.name,
+        if rows == 1 { "is" } else { "are" }
+    );
+    Some(
+        Finding::new(Severity::Serious, sentence)
+            .named("lost-rows")
+            .advised("look at what enters this layer, the first of them: padding, a mask, or numbers too large for their type")
+            .certified("every row's largest weight; such rows are left out of means and of what keys receive")
+            .evident("rows", rows as f64)
+            .evident("layers", found.len() as f64),
+    )
 }
 
 /// In a trained model heads of one key are often meant; gradients hardly pass through them all the same.
@@ -89,6 +119,10 @@ fn alike(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Finding> {
             for b in &telling[..i] {
                 let (Some((one, _)), Some((other, _))) = (&a.map, &b.map) else { continue };
                 let gap = gap(one, other);
+                // Cells of rows that are lost are NaN.
+                if gap.is_nan() {
+                    continue;
+                }
                 pairs += usize::from(gap < 0.02);
                 if closest.is_none_or(|(_, _, least)| gap < least) {
                     closest = Some((b, a, gap));
@@ -116,8 +150,9 @@ fn alike(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Finding> {
 }
 
 fn even(heads: &[Head<'_>]) -> Option<Finding> {
-    let found: Vec<&Head<'_>> =
-        heads.iter().filter(|head| head.numbers.entropy_share > 0.99 && head.received.len() > 1).collect();
+    let found: Vec<&Head<'_>> = with_rows(heads)
+        .filter(|head| head.numbers.entropy_share > 0.99 && head.received.len() > 1)
+        .collect();
     let names = named(&found)?;
     let sentence = format!(
         "{} all keys nearly the same weight, so outputs are close to the mean value: {names}",
@@ -147,22 +182,23 @@ fn empty(layers: &[Layer<'_>]) -> Option<Finding> {
 }
 
 pub(super) fn verdict(heads: &[Head<'_>], findings: &[Finding]) -> Vec<String> {
-    let mean = heads.iter().map(|head| head.numbers.entropy_share).sum::<f64>() / heads.len().max(1) as f64;
+    let shares = || with_rows(heads).map(|head| head.numbers.entropy_share);
+    let mean = shares().sum::<f64>() / shares().count() as f64;
     let layers = heads.last().map_or(0, |head| head.layer + 1);
-    let low = heads.iter().min_by(|a, b| a.numbers.entropy_share.total_cmp(&b.numbers.entropy_share));
-    let narrowest = low.map_or_else(String::new, |head| {
-        format!("; the narrowest, {}, to {}", head.label(), percent(head.numbers.entropy_share))
-    });
-    vec![
-        format!(
-            "{} in {} {} keys to {} of what uniform weights would{narrowest}.",
-            counted(heads.len(), "head", "heads"),
-            counted(layers, "layer", "layers"),
+    let counts =
+        format!("{} in {}", counted(heads.len(), "head", "heads"), counted(layers, "layer", "layers"));
+    let low = with_rows(heads).min_by(|a, b| a.numbers.entropy_share.total_cmp(&b.numbers.entropy_share));
+    let spread = match low {
+        Some(low) => format!(
+            "{counts} {} keys to {} of what uniform weights would; the narrowest, {}, to {}.",
             if heads.len() == 1 { "spreads over its" } else { "spread over their" },
-            percent(mean)
+            percent(mean),
+            low.label(),
+            percent(low.numbers.entropy_share)
         ),
-        crate::explain::acting(findings),
-    ]
+        None => format!("{counts}, and no row of weights to speak of."),
+    };
+    vec![spread, crate::explain::acting(findings)]
 }
 
 pub(super) fn settings(layers: &[Layer<'_>]) -> Vec<(String, String)> {

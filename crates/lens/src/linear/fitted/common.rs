@@ -7,6 +7,8 @@ use spanwise_linear::{LinearError, LinearFit};
 
 /// Numbers that differ by less than this share are the same, written twice.
 const SAME: f64 = 1e-12;
+/// What is left of a constant column beyond this share was in the table: rounding of its mean leaves less.
+const ROUNDED: f64 = 1e-15;
 /// A residual below this share of the target's variation is rounding of the numbers in the table.
 const IN_SPAN: f64 = 1e-20;
 /// The share of a target's variation from which on coefficients that could give every row have failed to; less is the rounding of
@@ -116,7 +118,17 @@ pub(crate) fn out_of_range(fit: &LinearFit, names: &[&str], target: &str) -> Opt
 /// A column that others give.
 fn dependent_column(fit: &LinearFit, found: &Dependency, names: &[&str]) -> Finding {
     let (column, intercept) = (names[found.column], fit.target().intercept.is_some());
+    let varies = intercept && found.terms.is_empty() && found.relative_residual > ROUNDED;
     let (name, severity, sentence) = match found.terms[..] {
+        [] if varies => (
+            "constant-column",
+            Severity::Caution,
+            format!(
+                "`{column}` varies by {} of its size ({}) alone, which f64 does not tell from a constant",
+                short(found.relative_residual),
+                short(found.constant)
+            ),
+        ),
         [] if intercept => (
             "constant-column",
             Severity::Caution,
@@ -131,9 +143,13 @@ fn dependent_column(fit: &LinearFit, found: &Dependency, names: &[&str]) -> Find
             format!("`{column}` adds nothing: {}", found.short_formula(names, FEW_TERMS)),
         ),
     };
+    let mut advice = format!("leave `{column}` out: the same predictions, and one solution");
+    if varies {
+        advice += "; if the differences matter, subtract its first value before the table is written";
+    }
     Finding::new(severity, sentence)
         .named(name)
-        .advised(format!("leave `{column}` out: the same predictions, and one solution"))
+        .advised(advice)
         .certified(format!("the formula leaves {} of the column", short(found.relative_residual)))
         .evident("left by the formula, share of the column", found.relative_residual)
 }
