@@ -55,7 +55,9 @@ pub(super) fn run<T: Storage>(
             let item = item(of);
             layout.lay(problem, &item, 0..rows);
             let (block, keys) = (layout.block(problem, &item), Span { start: 0, end: m });
-            T::Real::dispatch(isa, Rowwise { block, keys, scratch }).finish(&block, out, (lse, wants_lse));
+            let mut run = T::Real::dispatch(isa, Rowwise { block, keys, scratch: &mut *scratch });
+            run.finish(&block, out, (lse, wants_lse));
+            scratch.give_back(run);
         });
         return;
     }

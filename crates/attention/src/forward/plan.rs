@@ -12,6 +12,10 @@ use std::ops::Range;
 const BLOCK_ROWS: usize = 64;
 /// From so many rows on a block is twice as large, and each tile of values is copied half as often.
 const LARGE_FROM: usize = 512;
+/// One block alone is halved from so many products on, for two threads to share; into multiples of so many rows, whole panels on every
+/// instruction set.
+const WORTH_HALVING: usize = 1 << 20;
+const HALVED_TO: usize = 16;
 /// A block has so few rows that what is noted and kept about them fits into this many bytes.
 const NOTED_BYTES: usize = 32 << 20;
 /// Sums over rows (received mass, maps) are formed by at most so many items of a group.
@@ -55,7 +59,10 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
         return Vec::new();
     }
     let rows = sizes.h / sizes.g * sizes.n;
-    let size = block_size(rows, cut);
+    let mut size = block_size(rows, cut);
+    if sizes.b * sizes.g == 1 && rows <= size && rows * sizes.m * (sizes.d + sizes.e) >= WORTH_HALVING {
+        size = rows.div_ceil(2).next_multiple_of(HALVED_TO).min(size);
+    }
     let per_item = if cut.summed {
         let items = (4 * ITEMS_PER_GROUP).div_ceil(sizes.b * sizes.g).clamp(1, ITEMS_PER_GROUP);
         rows.div_ceil(size).div_ceil(items) * size
@@ -267,4 +274,23 @@ fn look(mask: &View<'_, bool>, rows: Range<usize>, cols: Range<usize>) -> Seen {
         all = Some(both);
     }
     all.unwrap_or(Seen::Nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_block_alone_is_halved_where_that_is_worth_it() {
+        let rows = |b, n, m| {
+            let sizes = Sizes { b, h: 1, g: 1, n, m, d: 64, e: 64 };
+            let cut = Cut { row_bytes: 0, summed: false };
+            items(&sizes, &cut).iter().map(|item| item.rows.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(1, 32, 2048), [16, 16]);
+        assert_eq!(rows(1, 50, 2048), [32, 18]);
+        assert_eq!(rows(1, 7, 2048), [7]);
+        assert_eq!(rows(1, 32, 32), [32]);
+        assert_eq!(rows(2, 32, 2048), [32, 32]);
+    }
 }

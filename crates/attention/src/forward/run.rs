@@ -203,8 +203,9 @@ impl<'a, T: Storage> Job<'_, 'a, T> {
                 T::Real::dispatch(self.isa, kernel);
             } else if few {
                 let keys = Span { start: 0, end: self.problem.sizes.m };
-                let run = T::Real::dispatch(self.isa, Rowwise { block, keys, scratch: &mut *scratch });
+                let mut run = T::Real::dispatch(self.isa, Rowwise { block, keys, scratch: &mut *scratch });
                 run.finish(&block, out, (lse, wants_lse));
+                scratch.give_back(run);
             } else {
                 let kernel =
                     attention::Forward { block, scratch: &mut *scratch, out, lse, wants_lse, wanted };

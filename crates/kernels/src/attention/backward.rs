@@ -24,6 +24,7 @@
 use super::TILE_KEYS;
 use super::block::{SLOT_KEYS, reach};
 use super::buffer::Buffer;
+use super::load::Room;
 use super::pair::{Pair, RUN_SLOT, STEP_KEYS};
 use super::part::{Block, Span, Tile};
 use super::product::rows_at_once;
@@ -211,25 +212,25 @@ impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
             let tiles = panels * RUN_SLOT * S::LANES;
             let capped = if rows.block.softcap.is_some() { tiles } else { 0 };
             let lines = S::LANES * TILE_KEYS.max(strides[0]).max(strides[1]);
-            let (lse, rest) = scratch.rows.reserve(2 * lanes + 8).split_at_mut(lanes);
-            let (delta, ones) = rest.split_at_mut(lanes);
-            ones.fill(T::Real::ONE);
+            let (lse, delta) = scratch.rows.reserve(2 * lanes).split_at_mut(lanes);
             let [_, dq_stride] = query_sums(0, depth);
             let (block, at_once) = (&rows.block, rows_at_once::<T::Real, S>());
             let starts = (0..block.spans.len()).step_by(at_once);
             let few: Vec<Span> = starts.map(|row| reach(block, row, at_once).some).collect();
             let nothing = Span { start: 0, end: 0 };
+            rows.totals(lse, delta);
+            let q = scratch.q.reserve(lanes * strides[0]);
+            let g = scratch.g.reserve(lanes * strides[1]);
             Pair {
                 rows,
                 panels,
-                strides,
                 run: rows.tile,
                 reach: (0..panels).map(|panel| reach(block, panel * S::LANES, S::LANES)).collect(),
                 seen: vec![nothing; panels],
                 seen_by_few: vec![nothing; few.len()],
                 few,
-                q: scratch.q.reserve(lanes * strides[0]),
-                g: scratch.g.reserve(lanes * strides[1]),
+                q: rows.queries::<S>(Room { memory: q, stride: strides[0], width: depth, padded: padded[0] }),
+                g: rows.upstream::<S>(Room { memory: g, stride: strides[1], width, padded: padded[1] }),
                 qt: scratch.qt.reserve(lanes * padded[0]),
                 gt: scratch.gt.reserve(lanes * padded[1]),
                 weights: scratch.weights.reserve(tiles),
@@ -240,7 +241,6 @@ impl<T: Storage> FloatKernel<T::Real> for Backward<'_, '_, T> {
                 dq_stride,
                 lse,
                 delta,
-                ones,
             }
             .run(isa, &mut keys, &mut self.bias);
         }

@@ -27,6 +27,7 @@
 
 #![allow(unsafe_code)] // the register tiles read and write through pointers, with the bounds checked before the loops
 
+mod accumulate;
 mod add;
 mod adjust;
 mod backward;
@@ -40,6 +41,7 @@ mod dropout;
 mod exp;
 mod few;
 mod largest;
+mod load;
 mod multiply;
 mod notes;
 mod pair;

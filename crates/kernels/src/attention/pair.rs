@@ -4,16 +4,18 @@
 //! keys, the values and their gradients, which stay there from block to block. Of each product what is read again and again
 //! is kept small enough for the first cache: g for dv, then q for dk, two vectors of columns of the keys for dq.
 
+use super::accumulate::{Accumulate, Few};
 use super::adjust::Adjust;
 use super::backward::{BiasSums, GradientRows, KeyTile};
 use super::block::Reach;
 use super::dropout;
 use super::exp::{exp2, tanh};
+use super::load::pack;
 use super::multiply::Singles;
 use super::part::{Span, Tile};
-use super::product::{Panels, Scores, Steps, Values, rows_at_once};
+use super::product::{Panels, Scores, Steps, rows_at_once};
 use super::rows::Rows;
-use super::storage::{Storage, widen_row};
+use super::storage::Storage;
 use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, Real};
@@ -32,8 +34,6 @@ pub(super) const RUN_SLOT: usize = RUN_KEYS + 8;
 pub(super) struct Pair<'a, 'b, T: Storage> {
     pub(super) rows: &'a GradientRows<'b, T>,
     pub(super) panels: usize,
-    /// How far apart two rows of `q` and of `g` are.
-    pub(super) strides: [usize; 2],
     /// The run of keys that is worked on.
     pub(super) run: Tile,
     pub(super) reach: Vec<Reach>,
@@ -43,8 +43,8 @@ pub(super) struct Pair<'a, 'b, T: Storage> {
     pub(super) seen: Vec<Span>,
     pub(super) seen_by_few: Vec<Span>,
     /// `(panels·LANES, D)` and `(panels·LANES, E)`; zeros behind the last row.
-    pub(super) q: &'a mut [T::Real],
-    pub(super) g: &'a mut [T::Real],
+    pub(super) q: Rows<'a, T::Real>,
+    pub(super) g: Rows<'a, T::Real>,
     /// `(panels, D, LANES)` and `(panels, E, LANES)`.
     pub(super) qt: &'a mut [T::Real],
     pub(super) gt: &'a mut [T::Real],
@@ -61,8 +61,6 @@ pub(super) struct Pair<'a, 'b, T: Storage> {
     /// Each `(panels·LANES,)`.
     pub(super) lse: &'a mut [T::Real],
     pub(super) delta: &'a mut [T::Real],
-    /// Eight of them: sums are added to what is there.
-    pub(super) ones: &'a mut [T::Real],
 }
 
 impl<T: Storage> Pair<'_, '_, T> {
@@ -74,14 +72,14 @@ impl<T: Storage> Pair<'_, '_, T> {
         bias: &mut Option<BiasSums<'_>>,
     ) {
         let (block, tile) = (&self.rows.block, self.rows.tile);
-        self.load::<S>(keys);
-        if self.hides(keys) && !(keys.finite && self.is_finite(isa, keys)) {
+        if self.hides(keys) && !(keys.finite && self.is_finite(isa)) {
             self.rows.add_carefully(keys, self.dq, self.dq_stride, bias);
             return;
         }
         let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
-        pack::<T, S>(isa, self.q, self.strides[0], keys.depth, factor, self.qt);
-        pack::<T, S>(isa, self.g, self.strides[1], keys.width, 1.0, self.gt);
+        let lanes = self.panels * S::LANES;
+        pack(isa, self.q, keys.depth, factor, &mut self.qt[..lanes * keys.depth]);
+        pack(isa, self.g, keys.width, 1.0, &mut self.gt[..lanes * keys.width]);
         for start in (tile.start..tile.end).step_by(RUN_KEYS) {
             let end = if tile.end - start < RUN_KEYS { tile.end } else { start + RUN_KEYS };
             self.run = Tile { start, end, dense: tile.dense };
@@ -131,39 +129,6 @@ impl<T: Storage> Pair<'_, '_, T> {
         self.add_queries(isa, keys);
     }
 
-    /// Queries, gradients of outputs, log-sum-exps and δ of the block's rows.
-    #[inline(always)]
-    fn load<S: Float<T::Real>>(&mut self, keys: &KeyTile<'_, T::Real>) {
-        let GradientRows { block, grads, lse, delta, .. } = self.rows;
-        let [q_stride, g_stride] = self.strides;
-        for (numbers, stride, width) in
-            [(&mut *self.q, q_stride, keys.depth), (&mut *self.g, g_stride, keys.width)]
-        {
-            // What is behind the last column and the last row.
-            let rows = block.spans.len();
-            if width % S::LANES != 0 {
-                numbers[..rows * stride].fill(T::Real::ZERO);
-            }
-            numbers[rows * stride..].fill(T::Real::ZERO);
-        }
-        for (p, part) in block.parts.iter().enumerate() {
-            for i in 0..part.count {
-                let row = part.row + i;
-                widen_row(&part.queries, part.first + i, 0, &mut self.q[row * q_stride..][..keys.depth]);
-                widen_row(&grads[p], part.first + i, 0, &mut self.g[row * g_stride..][..keys.width]);
-            }
-        }
-        for row in 0..self.lse.len() {
-            // A row that sees nothing, or is none, weighs nothing: 2^(s − ∞).
-            let seen = row < lse.len() && lse[row] != f64::NEG_INFINITY;
-            self.lse[row] = T::Real::from_f64(if seen { lse[row] * LOG2_E } else { f64::INFINITY });
-            self.delta[row] = T::Real::from_f64(if seen { delta[row] } else { 0.0 });
-            if row < lse.len() && !seen {
-                self.g[row * g_stride..][..keys.width].fill(T::Real::ZERO);
-            }
-        }
-    }
-
     /// Whether some row does not see some key of the tile.
     #[inline(always)]
     fn hides(&self, keys: &KeyTile<'_, T::Real>) -> bool {
@@ -172,15 +137,13 @@ impl<T: Storage> Pair<'_, '_, T> {
     }
 
     #[inline(always)]
-    fn is_finite<S: Float<T::Real>>(&self, isa: S, keys: &KeyTile<'_, T::Real>) -> bool {
+    fn is_finite<S: Float<T::Real>>(&self, isa: S) -> bool {
         let rows = self.rows.lse.len();
         let numbers = |at: usize| {
             let (lse, delta) = (self.rows.lse[at], self.rows.delta[at]);
             lse == f64::NEG_INFINITY || (lse.is_finite() && delta.is_finite())
         };
-        (0..rows).all(numbers)
-            && all_finite(isa, Rows::spaced(self.q, self.strides[0], keys.padded[0]), rows)
-            && all_finite(isa, Rows::spaced(self.g, self.strides[1], keys.padded[1]), rows)
+        (0..rows).all(numbers) && all_finite(isa, self.q, rows) && all_finite(isa, self.g, rows)
     }
 
     /// Scores into `weights`, gradients of weights into `grads`, for one or two panels.
@@ -313,11 +276,8 @@ impl<T: Storage> Pair<'_, '_, T> {
     /// into the first cache.
     #[inline(always)]
     fn add_keys<S: Float<T::Real>>(&mut self, isa: S, keys: &mut KeyTile<'_, T::Real>) {
-        let [dk_width, dv_width] = keys.padded;
-        let g = Rows::spaced(self.g, self.strides[1], dv_width);
-        self.add_along_rows(isa, keys.tile.len(), self.weights, g, keys.dv);
-        let q = Rows::spaced(self.q, self.strides[0], dk_width);
-        self.add_along_rows(isa, keys.tile.len(), self.grads, q, keys.dk);
+        self.add_along_rows(isa, keys.tile.len(), self.weights, self.g, keys.dv);
+        self.add_along_rows(isa, keys.tile.len(), self.grads, self.q, keys.dk);
     }
 
     /// `to (keys, width) += weightsᵀ·rows`, a few keys at a time over all panels that see one of them.
@@ -330,37 +290,43 @@ impl<T: Storage> Pair<'_, '_, T> {
         rows: Rows<'_, T::Real>,
         to: &mut [T::Real],
     ) {
-        let (lanes, width, at_once) = (S::LANES, rows.width(), rows_at_once::<T::Real, S>());
-        let stride = RUN_SLOT * lanes;
-        for key in (0..keys).step_by(at_once) {
-            let [mut first, mut last] = [self.panels, 0];
-            for panel in 0..self.panels {
-                let seen = self.seen[panel];
-                if seen.start < key + at_once && seen.end > key {
-                    first = if panel < first { panel } else { first };
-                    last = panel + 1;
-                }
-            }
-            if first >= last {
-                continue;
-            }
-            for column in (0..width).step_by(2 * lanes) {
-                let columns = if width - column < 2 * lanes { width - column } else { 2 * lanes };
-                Values {
-                    weights: &weights[first * stride + key * lanes..],
-                    steps: Steps::along_rows(lanes, stride),
-                    rows: rows.columns(column, columns),
-                    first: first * lanes,
-                    last: last * lanes,
-                    alpha: Some(self.ones),
-                    inverse: None,
-                    out: &mut to[key * width..],
-                    width,
-                    column,
-                }
-                .run::<S, Singles>(isa, columns / lanes);
+        let (lanes, at_once) = (S::LANES, rows_at_once::<T::Real, S>());
+        let outer = RUN_SLOT * lanes;
+        let mut product = Accumulate {
+            weights,
+            steps: Steps { row: lanes, step: 1, inner: lanes, outer },
+            rows,
+            count: self.panels * lanes,
+            out: to,
+            stride: rows.width(),
+        };
+        let few = |key: usize, [first, last]: [usize; 2]| Few {
+            weights: first * outer + key * lanes,
+            out: key,
+            first: first * lanes,
+            rounds: last - first,
+        };
+        let starts = (0..keys).step_by(at_once);
+        if self.seen.iter().all(|seen| seen.start == 0 && seen.end == keys) {
+            product.by_rows(isa, starts.map(|key| few(key, [0, self.panels])));
+        } else {
+            let seeing = |key| self.seeing(key, at_once).map(|panels| few(key, panels));
+            product.by_rows(isa, starts.filter_map(seeing));
+        }
+    }
+
+    /// From the first to behind the last panel that sees one of the `count` keys from `key` on.
+    #[inline(always)]
+    fn seeing(&self, key: usize, count: usize) -> Option<[usize; 2]> {
+        let [mut first, mut last] = [self.panels, 0];
+        for panel in 0..self.panels {
+            let seen = self.seen[panel];
+            if seen.start < key + count && seen.end > key {
+                first = if panel < first { panel } else { first };
+                last = panel + 1;
             }
         }
+        (first < last).then_some([first, last])
     }
 
     /// `dq += ds·K`, a few rows at a time over the keys that one of them sees: two vectors of columns after another, so that
@@ -368,29 +334,21 @@ impl<T: Storage> Pair<'_, '_, T> {
     #[inline(always)]
     fn add_queries<S: Float<T::Real>>(&mut self, isa: S, keys: &KeyTile<'_, T::Real>) {
         let (lanes, at_once) = (S::LANES, rows_at_once::<T::Real, S>());
-        let (width, stride) = (keys.padded[0], self.dq_stride);
-        for column in (0..width).step_by(2 * lanes) {
-            let columns = if width - column < 2 * lanes { width - column } else { 2 * lanes };
-            for (few, &seen) in self.seen_by_few.iter().enumerate() {
-                let row = few * at_once;
-                if seen.is_empty() {
-                    continue;
-                }
-                Values {
-                    weights: &self.grads[(row / lanes * RUN_SLOT + seen.start) * lanes + row % lanes..],
-                    steps: Steps { row: 1, step: lanes, inner: STEP_KEYS, outer: STEP_KEYS * lanes },
-                    rows: keys.keys.columns(column, columns),
-                    first: seen.start,
-                    last: seen.end,
-                    alpha: Some(self.ones),
-                    inverse: None,
-                    out: &mut self.dq[row * stride..],
-                    width: stride,
-                    column,
-                }
-                .run::<S, Singles>(isa, columns / lanes);
-            }
+        let few = |(few, seen): (usize, &Span)| {
+            let row = few * at_once;
+            let weights = (row / lanes * RUN_SLOT + seen.start) * lanes + row % lanes;
+            Few { weights, out: row, first: seen.start, rounds: seen.len() / STEP_KEYS }
+        };
+        let seen = self.seen_by_few.iter().enumerate().filter(|(_, seen)| !seen.is_empty());
+        Accumulate {
+            weights: self.grads,
+            steps: Steps { row: 1, step: lanes, inner: STEP_KEYS, outer: STEP_KEYS * lanes },
+            rows: keys.keys,
+            count: keys.tile.len().next_multiple_of(STEP_KEYS),
+            out: self.dq,
+            stride: self.dq_stride,
         }
+        .by_columns(isa, &seen.map(few));
     }
 }
 
@@ -417,32 +375,5 @@ fn differentiate<T: Storage, S: Float<T::Real>, const KEYS: usize>(
         let da = isa.load(&grads[at..]);
         isa.store(isa.mul(a, isa.sub(da, delta)), &mut grads[at..]);
         isa.store(a, &mut weights[at..]);
-    }
-}
-
-/// `to[panel][i][lane] = factor·from[row][i]`.
-#[inline(always)]
-fn pack<T: Storage, S: Float<T::Real>>(
-    isa: S,
-    from: &[T::Real],
-    stride: usize,
-    width: usize,
-    factor: f64,
-    to: &mut [T::Real],
-) {
-    let lanes = S::LANES;
-    let factor = isa.splat(T::Real::from_f64(factor));
-    for panel in 0..from.len() / (stride * lanes) {
-        for i in (0..width).step_by(lanes) {
-            let mut square = isa.square(factor);
-            for lane in 0..lanes {
-                let x = isa.load(&from[(panel * lanes + lane) * stride + i..]);
-                square.as_mut()[lane] = isa.mul(x, factor);
-            }
-            let square = isa.transpose(square);
-            for column in 0..lanes.min(width - i) {
-                isa.store(square.as_ref()[column], &mut to[(panel * width + i + column) * lanes..]);
-            }
-        }
     }
 }

@@ -71,6 +71,10 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         assert!(self.queries.len() >= panels * self.width * S::LANES * M::PER_LANE);
         let room = (self.last + 7) * S::LANES;
         assert!(panels == 0 || self.to.data.len() >= (panels - 1) * self.to.stride + room);
+        if self.first < self.last {
+            let lanes = ..self.width * M::PER_LANE;
+            let _ = (&self.keys.row(self.first)[lanes], &self.keys.row(self.last - 1)[lanes]);
+        }
         let mut panel = 0;
         while panel < panels {
             let (first, last) = (self.first, self.last);
@@ -93,36 +97,37 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         panel: usize,
         range: Range<usize>,
     ) -> usize {
+        let stride = self.keys.stride();
         let mut j = range.start;
+        let mut key = self.keys.start().wrapping_offset(j as isize * stride);
         while j < range.end {
-            // Past the end the last key stands in; what comes of it is never looked at.
-            let mut keys = [self.keys.row(j); R];
-            for r in 0..R {
-                let key = if j + r < range.end { j + r } else { range.end - 1 };
-                keys[r] = self.keys.row(key);
+            let mut keys = [key; R];
+            for r in 1..R {
+                // Past the end the last key stands in; what comes of it is never looked at.
+                keys[r] = if j + r < range.end { keys[r - 1].wrapping_offset(stride) } else { keys[r - 1] };
             }
-            self.tile::<S, M, R, C>(isa, panel, j, keys);
+            // SAFETY: `run_by` has checked the first and the last key, so all between them hold `width` lanes.
+            unsafe { self.tile::<S, M, R, C>(isa, panel, j, keys) };
+            key = key.wrapping_offset(R as isize * stride);
             j += R;
         }
         C
     }
 
+    /// # Safety
+    /// Each key must hold `width` lanes, and `run_by` must have checked the rest.
     #[inline(always)]
-    fn tile<S: Float<A>, M: Multiply<A, S, Number = N>, const R: usize, const C: usize>(
+    unsafe fn tile<S: Float<A>, M: Multiply<A, S, Number = N>, const R: usize, const C: usize>(
         &mut self,
         isa: S,
         panel: usize,
         j: usize,
-        keys: [&[N]; R],
+        pointers: [*const N; R],
     ) {
         let (lanes, width, per) = (S::LANES, self.width, M::PER_LANE);
-        let mut pointers = [keys[0].as_ptr(); R];
-        for r in 0..R {
-            pointers[r] = keys[r][..width * per].as_ptr();
-        }
         let mut sums = [[isa.splat(A::ZERO); C]; R];
-        // SAFETY: `run` has checked that the queries hold `panel + C` panels of `width` vectors and that the scores
-        // hold a vector for each of the keys j … j + R − 1 in each panel; each key holds `width` lanes.
+        // SAFETY: `run_by` has checked that the queries hold `panel + C` panels of `width` vectors and that the scores
+        // hold a vector for each of the keys j … j + R − 1 in each panel; the caller promises the keys.
         unsafe {
             let queries = self.queries.as_ptr().add(panel * width * lanes * per);
             let whole = if R == UNROLLED_ROWS { width - width % UNROLLED } else { 0 };
@@ -231,12 +236,6 @@ impl Steps {
     #[inline(always)]
     pub(super) fn along_keys(lanes: usize, per_lane: usize, keys: usize) -> Steps {
         Steps { row: per_lane, step: lanes * per_lane, inner: keys.max(1), outer: 0 }
-    }
-
-    /// `(panels, keys, LANES)`, panels `stride` apart: output rows are keys, value rows are lanes.
-    #[inline(always)]
-    pub(super) fn along_rows(lanes: usize, stride: usize) -> Steps {
-        Steps { row: lanes, step: 1, inner: lanes, outer: stride }
     }
 }
 

@@ -103,6 +103,12 @@ impl<'a, A: Element> Rows<'a, A> {
         &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
     }
 
+    /// Where row 0 begins, if there is one.
+    #[inline(always)]
+    pub(super) fn start(&self) -> *const A {
+        self.data.as_ptr().wrapping_offset(self.start)
+    }
+
     /// Numbers to a row.
     #[inline(always)]
     pub(super) fn width(&self) -> usize {

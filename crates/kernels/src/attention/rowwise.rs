@@ -56,11 +56,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         // a view, of pages and of one array.
         let Rowwise { block, keys, scratch } = self;
         let (rows, depth, width) = (block.spans.len(), block.keys.width(), block.values.width());
-        let mut run = Run {
-            out: vec![T::Real::ZERO; rows * width],
-            max: vec![T::Real::NEG_INFINITY; rows],
-            sum: vec![T::Real::ZERO; rows],
-        };
+        let mut run = scratch.run(rows, width);
         let scale = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
         let queries = scratch.wide.queries.reserve(rows * depth);
         for (row, to) in queries.chunks_exact_mut(depth).enumerate() {

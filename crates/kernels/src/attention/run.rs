@@ -7,7 +7,7 @@ use super::storage::Storage;
 use crate::simd::Real;
 
 /// Attention of a few rows over a run of keys, before the division.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run<A> {
     /// `(rows, E)`: `Σ 2^(s − max)·v`.
     pub out: Vec<A>,
@@ -18,6 +18,22 @@ pub struct Run<A> {
 }
 
 impl<A: Real> Run<A> {
+    /// Of no keys yet, in the memory it has.
+    pub(super) fn begin(&mut self, rows: usize, width: usize) {
+        let fill = |list: &mut Vec<A>, count, x| {
+            list.clear();
+            list.resize(count, x);
+        };
+        fill(&mut self.out, rows * width, A::ZERO);
+        fill(&mut self.max, rows, A::NEG_INFINITY);
+        fill(&mut self.sum, rows, A::ZERO);
+    }
+
+    /// How many bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        (self.out.capacity() + self.max.capacity() + self.sum.capacity()) * size_of::<A>()
+    }
+
     /// Adds a run over other keys.
     pub fn merge(&mut self, other: &Run<A>) {
         let width = self.out.len() / self.max.len().max(1);
@@ -39,7 +55,7 @@ impl<A: Real> Run<A> {
     /// Divides by the denominators: the outputs of all rows into `out`, the log-sum-exps into `lse`, as far as they are wanted:
     /// otherwise −∞ for an empty row and 0 for others.
     pub fn finish<T: Storage<Real = A>>(
-        mut self,
+        &mut self,
         block: &Block<'_, T>,
         out: &mut [T],
         (lse, wants_lse): (&mut [f64], bool),

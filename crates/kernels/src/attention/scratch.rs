@@ -6,6 +6,7 @@
 
 use super::buffer::Buffer;
 use super::dots::DotBuffers;
+use super::run::Run;
 use super::wide::WideBuffers;
 use crate::simd::Real;
 use std::cell::Cell;
@@ -24,6 +25,8 @@ pub struct Scratch<A> {
     pub(super) room: Room<A>,
     pub(super) wide: WideBuffers<A>,
     pub(super) dots: DotBuffers,
+    /// Where the next [`Rowwise`](super::Rowwise) adds up, if somebody has given it back.
+    run: Run<A>,
 }
 
 /// What a block needs beside its products.
@@ -80,7 +83,8 @@ impl<A: Real> Scratch<A> {
             notes: Buffer::new(),
             candidates: Vec::new(),
         };
-        Scratch { room, wide: WideBuffers::new(), dots: DotBuffers::new() }
+        let run = Run { out: Vec::new(), max: Vec::new(), sum: Vec::new() };
+        Scratch { room, wide: WideBuffers::new(), dots: DotBuffers::new(), run }
     }
 
     /// This thread's own, until it is dropped.
@@ -91,10 +95,25 @@ impl<A: Real> Scratch<A> {
         Lent(Some(A::taken().unwrap_or_default()))
     }
 
+    /// Takes back what [`Rowwise`](super::Rowwise) gave, for the next one to use its memory.
+    pub fn give_back(&mut self, run: Run<A>) {
+        self.run = run;
+    }
+
+    /// A run of no keys yet.
+    pub(super) fn run(&mut self, rows: usize, width: usize) -> Run<A> {
+        let mut run = std::mem::take(&mut self.run);
+        run.begin(rows, width);
+        run
+    }
+
     fn bytes(&self) -> usize {
         let Room { lines, scores, dropped, out, rows, notes, candidates } = &self.room;
         let room: usize = [lines, scores, dropped, out, rows, notes].into_iter().map(Buffer::bytes).sum();
-        room + candidates.capacity() * size_of::<(A, usize)>() + self.wide.bytes() + self.dots.bytes()
+        room + candidates.capacity() * size_of::<(A, usize)>()
+            + self.wide.bytes()
+            + self.dots.bytes()
+            + self.run.bytes()
     }
 }
 

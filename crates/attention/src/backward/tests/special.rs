@@ -27,6 +27,25 @@ fn rows_that_see_nothing_have_no_gradient_and_give_none() {
 }
 
 #[test]
+fn rows_give_the_same_gradients_wherever_they_lie() {
+    let (width, apart) = (16, 24);
+    for n in [64, 80, 61] {
+        let [q, k, v, grad]: [Vec<f32>; 4] = [1, 2, 3, 4].map(|seed| numbers(seed, n * width, 1.0));
+        let mut far = vec![f32::NAN; n * apart];
+        for (to, from) in far.chunks_exact_mut(apart).zip(q.chunks_exact(width)) {
+            to[..width].copy_from_slice(from);
+        }
+        let near = |data| View::new(data, &[n, width]).unwrap();
+        let far = View::strided(&far, 0, &[n, width], &[apart as isize, 1]).unwrap();
+        let causal = Options { causal: Some(Causal::Square), ..Options::default() };
+        for isa in Isa::available() {
+            let of = |q| gradients(isa, &Problem::new(q, near(&k), near(&v), causal).unwrap(), &grad);
+            assert_eq!(of(near(&q)), of(far), "{isa} {n}");
+        }
+    }
+}
+
+#[test]
 fn no_keys_and_no_queries_have_empty_gradients() {
     let of = |n: usize, m: usize| {
         let (q, k) = (vec![1.0f64; n * 2], vec![1.0; m * 2]);
