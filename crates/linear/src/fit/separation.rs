@@ -41,7 +41,7 @@ pub struct Separation {
     pub direction: Matrix,
     /// The direction for the intercepts.
     pub intercepts: Vec<f64>,
-    /// The columns that take part in it.
+    /// The columns that take part in it, those with the largest part first.
     pub columns: Vec<usize>,
     /// Rows strictly on their own side.
     pub separated_rows: usize,
@@ -155,7 +155,49 @@ pub(crate) fn find<T: Element>(problem: &Problem<'_, T>, known: Option<&[f64]>) 
         }
         direction
     };
-    certify(&pairs, direction)
+    let found = certify(&pairs, direction)?;
+    // One column that does as much by itself says more than a combination of many.
+    let simpler = |one: &Separation| {
+        one.columns.len() < found.columns.len() && one.separated_rows >= found.separated_rows
+    };
+    let alone = alone(&pairs).and_then(|direction| certify(&pairs, direction)).filter(simpler);
+    Some(alone.unwrap_or(found))
+}
+
+/// The direction of the one column that keeps two classes apart, by the widest gap of several: all its values in one are at least as
+/// large as all in the other.
+fn alone<T: Element>(pairs: &Pairs<'_, T>) -> Option<Vec<f64>> {
+    let problem = pairs.problem;
+    let (width, p) = (problem.width(), problem.shift.len());
+    if problem.classes() != 2 || !problem.intercept {
+        return None;
+    }
+    let mut ranges = vec![[(f64::INFINITY, f64::NEG_INFINITY); 2]; p];
+    let mut features = vec![0.0; width];
+    for &row in &pairs.rows {
+        problem.row(row, &mut features);
+        for (range, &x) in ranges.iter_mut().zip(&features) {
+            let (low, high) = &mut range[problem.labels[row]];
+            (*low, *high) = (low.min(x), high.max(x));
+        }
+    }
+    let gap = |j: usize| {
+        let [zero, one] = ranges[j];
+        let (up, down) = (one.0 - zero.1, zero.0 - one.1);
+        if up >= down { (up, 1.0, one.0, zero.1) } else { (down, -1.0, zero.0, one.1) }
+    };
+    let varies = |j: usize| ranges[j][0] != ranges[j][1] || ranges[j][0].0 < ranges[j][0].1;
+    let (j, (_, sign, above, below)) = (0..p)
+        .filter(|&j| varies(j))
+        .map(|j| (j, gap(j)))
+        .filter(|(_, (gap, ..))| *gap >= 0.0)
+        .max_by(|a, b| (a.1.0 / pairs.sizes[a.0]).total_cmp(&(b.1.0 / pairs.sizes[b.0])))?;
+    // The second class lies where the contrasts put it.
+    let sign = sign * (problem.contrasts[(1, 0)] - problem.contrasts[(0, 0)]).signum();
+    let mut direction = vec![0.0; width];
+    direction[j] = sign;
+    direction[p] = -sign * f64::midpoint(above, below) * pairs.sizes[p] / pairs.sizes[j];
+    Some(direction)
 }
 
 /// Checks every margin along `direction` and describes it; `None` where one is clearly negative.
@@ -184,8 +226,9 @@ fn certify<T: Element>(pairs: &Pairs<'_, T>, mut direction: Vec<f64>) -> Option<
     let boundary_rows = pairs.rows.len() - separated_rows;
     let problem = pairs.problem;
     let (width, p) = (problem.width(), problem.shift.len());
-    let columns =
-        (0..p).filter(|j| direction.iter().skip(*j).step_by(width).any(|d| d.abs() > 1e-6)).collect();
+    let part = |j: usize| direction.iter().skip(j).step_by(width).fold(0.0, |most: f64, d| most.max(d.abs()));
+    let mut columns: Vec<usize> = (0..p).filter(|&j| part(j) > 1e-6).collect();
+    columns.sort_by(|&a, &b| part(b).total_cmp(&part(a)));
     let unscaled: Vec<f64> =
         direction.iter().enumerate().map(|(at, d)| d / pairs.sizes[at % width]).collect();
     let (direction, intercepts) = by_class(problem, &unscaled);

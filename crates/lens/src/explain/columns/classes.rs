@@ -13,7 +13,8 @@ use crate::explain::{
     Severity, Table, TableCell,
 };
 use crate::explain::{acting, settled};
-use crate::linear::{Label, counted, percent};
+use crate::linear::common::some_names;
+use crate::linear::{Label, counted, logistic, percent};
 use spanwise_kernels::Matrix;
 use spanwise_linear::LinearError;
 use spanwise_linear::fit::{Distribution, Logistic, LogisticFit, Normal, SeparationKind};
@@ -47,7 +48,7 @@ pub(super) fn explain(
     let probabilities = fit.predict_proba(input.x)?;
     let (mut drawn, mut tables) = column_parts(&columns)?;
     tables.retain(|table| table.id == "rank");
-    tables.insert(0, coefficient_table(&fit, input));
+    tables.insert(0, coefficient_table(&fit, input)?);
     drawn.insert(0, coefficient_figure(&fit, input, &looked));
     drawn.insert(0, reach_figure(&fit, reached.as_ref(), input));
     if fit.classes.len() == 2 {
@@ -72,13 +73,15 @@ pub(super) fn explain(
     findings.extend(data_findings(input));
     let findings = settled(findings, &drawn);
     let classes: Vec<String> = fit.classes.iter().map(|label| label.0.clone()).collect();
+    let steps = counted(fit.convergence.iterations, "step", "steps");
+    let likelihood = format!("maximum likelihood, λ = 0, {steps}");
     Ok(Explanation {
         subject: input.subject(classes, looked.fit.rows()),
         verdict: verdict(&fit, &probabilities, &codes, input, &findings),
         findings,
         figures: drawn,
         tables,
-        computation: computation(input, &columns, None, None, clock.seconds),
+        computation: computation(input, &columns, Some(likelihood), None, clock.seconds),
     })
 }
 
@@ -120,17 +123,15 @@ fn verdict(
 
 fn separation(fit: &LogisticFit<Label>, input: &TableInput<'_>) -> Option<Finding> {
     let found = fit.separation.as_ref()?;
-    let names: Vec<String> =
-        found.columns.iter().take(6).map(|&j| format!("`{}`", input.facts.names[j])).collect();
+    let names = some_names(found.columns.iter().map(|&j| input.facts.names[j].as_str()));
     let (way, severity) = match found.kind {
         SeparationKind::Complete => ("completely", Severity::Serious),
         _ => ("but for rows on the boundary", Severity::Serious),
     };
-    let verb = if names.len() == 1 { "separates" } else { "separate" };
+    let verb = if found.columns.len() == 1 { "separates" } else { "separate" };
     let sentence = format!(
-        "{} {verb} the classes of `{}` {way}: {} of {} rows lie strictly on their own side, so the best coefficients \
+        "{names} {verb} the classes of `{}` {way}: {} of {} rows lie strictly on their own side, so the best coefficients \
          are infinite",
-        names.join(", "),
         input.facts.target,
         found.separated_rows,
         found.separated_rows + found.boundary_rows,
@@ -323,34 +324,28 @@ fn coefficient_figure(
     figures::figure("coefficients", "Coefficients", caption, kind)
 }
 
-fn coefficient_table(fit: &LogisticFit<Label>, input: &TableInput<'_>) -> Table {
+fn coefficient_table(fit: &LogisticFit<Label>, input: &TableInput<'_>) -> Result<Table, LinearError> {
     let mut table = Table::new(
         "coefficients",
         "Coefficients without a penalty (λ = 0)",
         &["term", "estimate", "standard error", "z", "p"],
     );
-    let (z, p) = (fit.z_values(), fit.p_values());
-    for c in 0..fit.coefficients.rows() {
-        let of = if fit.coefficients.rows() > 1 { format!(" ({})", fit.classes[c].0) } else { String::new() };
-        if input.facts.intercept {
-            let error = fit.intercept_standard_errors.as_ref().map(|errors| errors[c]);
-            let cells = [fit.intercepts[c].into(), error.into(), TableCell::Nothing, TableCell::Nothing];
-            table.rows.push([TableCell::Text(format!("intercept{of}"))].into_iter().chain(cells).collect());
-        }
-        for (j, name) in input.facts.names.iter().enumerate() {
-            let at = |matrix: &Option<Matrix>| {
-                matrix.as_ref().map(|matrix| matrix[(c, j)]).filter(|x| x.is_finite())
-            };
-            let cells: [TableCell; 4] = [
-                fit.coefficients[(c, j)].into(),
-                at(&fit.standard_errors).into(),
-                at(&z).into(),
-                at(&p).into(),
-            ];
-            table.rows.push([TableCell::Text(format!("{name}{of}"))].into_iter().chain(cells).collect());
+    let parts = logistic(fit, 0.0, input.facts)?.coefficients;
+    let several = parts.len() > 1;
+    for part in &parts {
+        let of =
+            part.class.as_ref().filter(|_| several).map_or_else(String::new, |class| format!(" ({class})"));
+        for term in &part.terms {
+            table.rows.push(vec![
+                TableCell::Text(format!("{}{of}", term.name)),
+                term.estimate.into(),
+                term.standard_error.into(),
+                term.statistic.into(),
+                term.p_value.into(),
+            ]);
         }
     }
-    table
+    Ok(table)
 }
 
 fn predicted_figure(

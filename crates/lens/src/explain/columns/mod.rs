@@ -288,7 +288,8 @@ fn numbers(
     drawn.extend(figures::rows(&looked_rows, &|i| y[i], &columns, &row_number));
     clock.stop();
 
-    let noise = reached.as_ref().filter(|_| structure.is_none() && varies).map(noise_finding);
+    let noise = reached.as_ref().filter(|_| structure.is_none() && varies);
+    let noise = noise.map(|reached| noise_finding(reached, input.facts));
     let mut findings = columns.findings();
     findings.extend(structure);
     findings.extend(row_findings);
@@ -302,7 +303,13 @@ fn numbers(
         findings,
         figures: drawn,
         tables,
-        computation: computation(input, &columns, reached.as_ref(), kernel, clock.seconds),
+        computation: computation(
+            input,
+            &columns,
+            None,
+            reached.as_ref().map(|reached| (reached, kernel)),
+            clock.seconds,
+        ),
     })
 }
 

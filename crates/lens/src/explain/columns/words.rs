@@ -11,20 +11,19 @@ use crate::linear::{FitFacts, common, counted, percent, short};
 /// What squares, products or a kernel reach beyond the span, if it is worth saying.
 pub(super) fn structure(reached: &Reached, kernel: Option<KernelGain>, facts: &FitFacts) -> Option<Finding> {
     let outside = 1.0 - reached.inside;
-    let named: Vec<String> =
-        reached.terms.iter().map(|(term, _)| format!("`{}`", term.name(&facts.names))).collect();
-    let gain = if named.is_empty() { 0.0 } else { reached.powers + reached.products };
+    let named = terms_of(reached, facts);
+    let gain = gain_of(reached);
     let smooth = kernel
         .filter(|kernel| kernel.sure && kernel.gain > WORTH * outside)
         .map_or(0.0, |kernel| kernel.gain);
-    if gain.max(0.0) + smooth <= WORTH * outside {
+    if gain + smooth <= WORTH * outside {
         return None;
     }
     let mut reaching = named.clone();
     if smooth > 0.0 {
         reaching.push("a kernel fit".to_owned());
     }
-    let all = (reached.inside + gain.max(0.0) + smooth).min(1.0);
+    let all = (reached.inside + gain + smooth).min(1.0);
     let sentence = format!(
         "what lies outside the span is not only noise: {} {} {} of `{}` on rows left out, the columns alone {}",
         reaching.join(" and "),
@@ -56,17 +55,38 @@ pub(super) fn structure(reached: &Reached, kernel: Option<KernelGain>, facts: &F
     Some(finding)
 }
 
-/// Nothing was found outside the span.
-pub(super) fn noise_finding(reached: &Reached) -> Finding {
-    let sentence = format!(
-        "what lies outside the span looks like noise: squares, cubes, products ({} terms) and a kernel reach no further",
-        reached.candidates
-    );
+/// Nothing was found outside the span, or too little to be worth a term.
+pub(super) fn noise_finding(reached: &Reached, facts: &FitFacts) -> Finding {
+    let (gain, named) = (gain_of(reached), terms_of(reached, facts));
+    let sentence = if gain > 0.0 {
+        format!(
+            "nearly all that lies outside the span looks like noise: {} {} {} of it on rows left out",
+            named.join(" and "),
+            if named.len() > 1 { "reach" } else { "reaches" },
+            percent(gain / (1.0 - reached.inside)),
+        )
+    } else {
+        format!(
+            "what lies outside the span looks like noise: squares, cubes, products ({}) and a kernel reach no further",
+            counted(reached.candidates, "term", "terms")
+        )
+    };
     Finding::new(Severity::Note, sentence)
         .named("noise-outside-span")
         .certified(format!("five parts of {} rows, each predicted from the others", reached.rows))
         .evident("held-out R² of the columns", reached.inside)
+        .evident("held-out R² with the terms", reached.inside + gain)
         .shown("reach")
+}
+
+/// The terms that beat chance.
+fn terms_of(reached: &Reached, facts: &FitFacts) -> Vec<String> {
+    reached.terms.iter().map(|(term, _)| format!("`{}`", term.name(&facts.names))).collect()
+}
+
+/// The share of the target that they add on rows left out.
+fn gain_of(reached: &Reached) -> f64 {
+    if reached.terms.is_empty() { 0.0 } else { (reached.powers + reached.products).max(0.0) }
 }
 
 /// Missing values and repeated rows.
@@ -107,6 +127,7 @@ pub(super) fn verdict(
     if r_squared.is_finite() {
         let outside = match reached {
             Some(_) if structure => "part of it structure that further terms reach",
+            Some(reached) if gain_of(reached) > 0.0 => "and nearly all of it looks like noise",
             Some(_) => "and looks like noise",
             None if columns.fit.degrees_of_freedom() == 0 && common::gives_every_row(columns.fit) => {
                 "as it must with no row to spare"
@@ -152,23 +173,22 @@ fn certain(columns: &Columns<'_>) -> String {
     }
 }
 
+/// `likelihood` says how a model of classes was fitted; then the least-squares fit behind rank and condition is none of the target.
 pub(super) fn computation(
     input: &TableInput<'_>,
     columns: &Columns<'_>,
-    reached: Option<&Reached>,
-    kernel: Option<KernelGain>,
+    likelihood: Option<String>,
+    reached: Option<(&Reached, Option<KernelGain>)>,
     seconds: Vec<(String, f64)>,
 ) -> Computation {
     let rank = columns.fit.rank();
+    let is_least_squares = likelihood.is_none();
+    let least_squares = || {
+        let passes = counted(columns.fit.refinement_steps(), "pass", "passes");
+        format!("least squares, {:?}, {passes} of refinement", columns.fit.method())
+    };
     let mut settings = vec![
-        (
-            "fit".to_owned(),
-            format!(
-                "least squares, {:?}, {} of refinement",
-                columns.fit.method(),
-                counted(columns.fit.refinement_steps(), "pass", "passes")
-            ),
-        ),
+        ("fit".to_owned(), likelihood.unwrap_or_else(least_squares)),
         (
             "rank".to_owned(),
             format!("{} of {}, gap {}", rank.rank, counted(rank.terms, "term", "terms"), short(rank.gap())),
@@ -178,10 +198,10 @@ pub(super) fn computation(
             format!("{} as it is, {} scaled", short(columns.condition.0), short(columns.condition.1)),
         ),
     ];
-    if columns.fit.target().varies() {
+    if is_least_squares && columns.fit.target().varies() {
         settings.push(("angle of the target to the span".to_owned(), format!("{}°", short(angle(columns)))));
     }
-    if let Some(reached) = reached {
+    if let Some((reached, kernel)) = reached {
         let kernel = kernel.map_or_else(String::new, |kernel| {
             format!(", kernel exp(−{}·‖x − z‖²) with λ = {}", short(kernel.gamma), short(kernel.penalty))
         });

@@ -1,5 +1,6 @@
 //! Logistic and softmax regression.
 
+use super::common::some_names;
 use super::{Coefficients, FitFacts, Fitted, Measure, Term};
 use crate::linear::{Finding, Severity, counted, short};
 use serde::Serialize;
@@ -116,15 +117,14 @@ fn findings(fit: &LogisticFit<Label>, facts: &FitFacts) -> Vec<Finding> {
 }
 
 fn separation(found: &Separation, facts: &FitFacts) -> Finding {
-    let columns: Vec<String> = found.columns.iter().map(|&j| format!("`{}`", facts.names[j])).collect();
+    let columns = some_names(found.columns.iter().map(|&j| facts.names[j].as_str()));
     let how = match found.kind {
         SeparationKind::Complete => "completely",
         _ => "but for rows on the boundary",
     };
-    let verb = if columns.len() == 1 { "separates" } else { "separate" };
+    let verb = if found.columns.len() == 1 { "separates" } else { "separate" };
     let sentence = format!(
-        "{} {verb} the classes {how}: coefficients grow without end, and their sizes mean nothing",
-        columns.join(", ")
+        "{columns} {verb} the classes {how}: coefficients grow without end, and their sizes mean nothing"
     );
     let certificate = format!(
         "{} strictly on their side of a hyperplane, {} on it",

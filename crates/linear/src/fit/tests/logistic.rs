@@ -165,7 +165,7 @@ fn complete_separation_is_said_with_its_direction() {
     let separation = fit.separation.clone().unwrap();
     assert_eq!(separation.kind, SeparationKind::Complete);
     assert_eq!((separation.separated_rows, separation.boundary_rows), (6, 0));
-    assert!(separation.columns.contains(&0));
+    assert_eq!(separation.columns, [0]);
     for (row, y) in x.chunks(2).zip(y) {
         let d = separation.direction.row(0);
         let side = d[0] * row[0] + d[1] * row[1] + separation.intercepts[0];
@@ -176,6 +176,28 @@ fn complete_separation_is_said_with_its_direction() {
     // A penalty makes it an ordinary problem.
     let penalised = Logistic::default().fit(view, &y).unwrap();
     assert!(penalised.separation.is_none() && penalised.convergence.converged);
+}
+
+#[test]
+fn the_one_column_that_separates_is_named_among_many_and_several_by_their_part() {
+    let (n, p) = (300, 8);
+    let (noise, _) = data(n, p, 2, 21);
+    let mut x = noise.clone();
+    for (i, row) in x.chunks_mut(p).enumerate() {
+        row[5] = 100.0 + 20.0 * (i as f64 * 0.7).sin();
+    }
+    let y: Vec<bool> = x.chunks(p).map(|row| row[5] < 97.0).collect();
+    let found = Logistic::unpenalised().fit(View::new(&x, &[n, p]).unwrap(), &y).unwrap().separation.unwrap();
+    assert_eq!((found.kind, found.columns, found.separated_rows), (SeparationKind::Complete, vec![5], n));
+    assert!(found.direction[(0, 5)] < 0.0);
+    // Two columns together, and neither alone.
+    let sums: Vec<f64> = noise.chunks(p).map(|row| 3.0 * row[6] + row[2]).collect();
+    let mean = sums.iter().sum::<f64>() / n as f64;
+    let y: Vec<bool> = sums.iter().map(|&sum| sum > mean).collect();
+    let found =
+        Logistic::unpenalised().fit(View::new(&noise, &[n, p]).unwrap(), &y).unwrap().separation.unwrap();
+    assert_eq!(found.kind, SeparationKind::Complete);
+    assert_eq!(found.columns[..2], [6, 2]);
 }
 
 #[test]
