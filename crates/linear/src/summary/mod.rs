@@ -21,7 +21,9 @@ mod stream;
 mod tests;
 
 pub use csr::CsrRows;
-pub(crate) use sources::{Borrowed, Scaled, SelectedRows, sampled_means, times_power_of_two};
+pub(crate) use sources::{
+    Borrowed, Scaled, SelectedRows, offsets_are_small, sampled_shift, times_power_of_two,
+};
 pub use stream::SummaryStream;
 
 use crate::check::{self, argument};
