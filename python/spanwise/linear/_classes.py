@@ -118,8 +118,12 @@ def coded(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.in
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high - low < 1 << 16:  # few enough to count, which needs no sorting
-            places = (labels - low).astype(np.intp, copy=False)
+            # Signed labels widen first: 100 − (−100) is no int8. Unsigned ones may be too large for that, and fall below themselves.
+            wide = labels if labels.dtype.kind == "u" else labels.astype(np.intp, copy=False)
+            places = (wide - wide.dtype.type(low) if low else wide).astype(np.intp, copy=False)
             present = np.bincount(places, minlength=high - low + 1) > 0
+            if low == 0 and present.all():  # they are indices already
+                return np.arange(high + 1).astype(labels.dtype), np.ascontiguousarray(places, dtype=np.int64)
             index = np.cumsum(present, dtype=np.int64) - 1
             return (np.flatnonzero(present) + low).astype(labels.dtype), index[places]
     classes, codes = np.unique(labels, return_inverse=True)

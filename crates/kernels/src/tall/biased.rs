@@ -29,13 +29,14 @@ use std::ops::Range;
 
 /// Rows to a tile, of memory that does not lie row by row.
 const TILE: usize = 64;
-/// Numbers of columns for which memory is fetched ahead: shorter rows follow each other closely, and longer ones are streams of
-/// their own.
+/// Numbers of columns for which the same place a few rows on is fetched: longer rows are streams of their own.
 const FETCHED: Range<usize> = 33..256;
 /// Up to this many columns, column-major memory is turned into rows.
 const TURNED_UP_TO: usize = 32;
 /// How many times LANES rows ahead memory is fetched.
 const AHEAD: usize = 2;
+/// Of shorter rows, which follow each other closely, the memory one page on is fetched: so many numbers.
+const PAGE: usize = 512;
 /// How far above all sums σ starts, at least.
 const MARGIN: f64 = 16.0;
 
@@ -154,10 +155,14 @@ impl Kernel for Leaf<'_> {
                 }
             };
             let whole = count - count % S::LANES;
+            let short = d < FETCHED.start && stride < 2 * d && matches!(block.layout(), Layout::Rows { .. });
             for (q, (target, sums)) in self.targets.iter().zip(&mut sums).enumerate() {
                 (0..count).for_each(|k| target_rows[k] = y.get(k, q));
                 for k in (0..whole).step_by(S::LANES) {
                     let some = SomeRows { data: &data[k * stride..], stride, d };
+                    if short && q == 0 {
+                        some.fetch_a_page_on::<S>();
+                    }
                     let r = some.residual(isa, target, &target_rows[k..]);
                     sums.add_residual(isa, r);
                     some.add_gradient(isa, r, sums);
@@ -247,6 +252,14 @@ struct SomeRows<'a> {
 }
 
 impl SomeRows<'_> {
+    /// As much memory as these rows take, one page on.
+    #[inline(always)]
+    fn fetch_a_page_on<S: Lanes<f64>>(&self) {
+        for at in (0..S::LANES * self.stride).step_by(pack::PANEL) {
+            prefetch(self.data.as_ptr().wrapping_add(PAGE + at));
+        }
+    }
+
     /// Vector `v` of the columns of row `i`; zeros beyond the last column.
     #[inline(always)]
     fn vector<S: Lanes<f64>>(&self, isa: S, i: usize, v: usize, whole: bool) -> S::Vector {

@@ -5,17 +5,20 @@
 //!
 //! ```text
 //!  narrow   leaves of rows, each with its own G, added along a fixed tree
+//!               for each tile of rows:  outer products of the rows as they lie (`narrow.rs`)
+//!  usual    the same, with
 //!               for each tile of rows:  pack; for each group of panels: outer products with all columns before it
 //!  wide     one G; the tiles of a batch are packed by all threads, then each work item takes some panels of G through
 //!           all tiles of the batch. No second G, nothing to add
 //! ```
 //!
-//! Which of the two is decided by the width alone, so the bits do not depend on the threads. While a tile is multiplied,
+//! Which of them is decided by the width alone, so the bits do not depend on the threads. While a tile is multiplied,
 //! the memory of the next one is fetched: neither the arithmetic nor the memory waits for the other.
 //!
 //! A Gram matrix squares the condition number. Its users check what that costs (see `spanwise_linear`).
 
 use super::aligned::Aligned;
+use super::narrow::{self, Narrow, Targets};
 use super::outer::{self, Tile, Update};
 use super::pack::{self, PANEL};
 use super::{Block, RowSource, Tall, tree};
@@ -65,7 +68,11 @@ fn sums(isa: Isa, tall: &Tall<'_>) -> Sums {
         shared(isa, tall)
     } else {
         let leaf = tree::leaf_rows(tall.rows(), least_rows(tall));
-        tree::reduce(tall.rows(), leaf, &|rows| dispatch(isa, Leaf { tall, rows }), &|mut a, b| {
+        let few = (1..=narrow::UP_TO).contains(&tall.x.cols()) && tall.y.cols() < narrow::TARGETS_UP_TO;
+        let of_leaf = |rows: Range<usize>| {
+            if few { dispatch(isa, NarrowLeaf { tall, rows }) } else { dispatch(isa, Leaf { tall, rows }) }
+        };
+        tree::reduce(tall.rows(), leaf, &of_leaf, &|mut a, b| {
             a.add(&b);
             a
         })
@@ -189,6 +196,40 @@ impl Kernel for Pack<'_> {
             shift: self.tall.shift,
         };
         pack::panels(isa, &rows, self.stride, self.out);
+    }
+}
+
+/// The G of some rows of few columns, on one thread.
+struct NarrowLeaf<'a> {
+    tall: &'a Tall<'a>,
+    rows: Range<usize>,
+}
+
+impl Kernel for NarrowLeaf<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, isa: S) -> Sums {
+        let Tall { x, y, shift, .. } = *self.tall;
+        let (d, targets) = (x.cols(), y.cols() + 1);
+        let (mut sums, mut beside) = (Narrow::new(d, targets), Targets::new(targets));
+        let mut scratch = Aligned::zeros(narrow::TILE * narrow::stride(d));
+        let (mut x_scratch, mut y_scratch) = (Vec::new(), Vec::new());
+        for first in self.rows.clone().step_by(narrow::TILE) {
+            stop::check();
+            let count = narrow::TILE.min(self.rows.end - first);
+            let roots = roots(self.tall, &(first..first + count));
+            let rows = pack::Rows {
+                x: checked(x, first, count, &mut x_scratch),
+                y: checked(y, first, count, &mut y_scratch),
+                roots: roots.as_deref(),
+                shift,
+            };
+            beside.fill(&rows);
+            let next = Some(rows.x).filter(|_| first + count < self.rows.end);
+            sums.add(isa, narrow::Tile::of(isa, &rows, &mut scratch), &beside, next);
+        }
+        sums.finish()
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!  RowSource ──block──► pack.rs ──► panels of eight columns ──► gram.rs, outer.rs   Gram matrix of [X − c, Y − c, 1]
+//!                              ├──► rows ─────────────────────► narrow.rs       the same where columns are few
 //!                              └──► columns ──────────────────► householder.rs   R factor of [1, X − c, Y − c]
 //!            ──block──────────────► columns ──────────────────► residual.rs      y − Xw and Xᵀ(y − Xw), compensated
 //!            ──block──────────────► rows ─────────────────────► biased.rs        the same where the sums are bounded
@@ -22,6 +23,7 @@ mod aligned;
 mod biased;
 mod gram;
 mod householder;
+mod narrow;
 pub(crate) mod outer;
 mod pack;
 mod product;

@@ -325,7 +325,7 @@ fn height<S: Simd>(left: usize) -> usize {
 
 /// The memory after a block of rows, fetched evenly while the block is computed with: a burst would fill the queues to memory and
 /// stall the arithmetic.
-struct Ahead {
+pub(super) struct Ahead {
     from: *const f64,
     /// Numbers to each round of a loop; 0 where nothing is to be fetched.
     step: usize,
@@ -340,7 +340,7 @@ struct Ahead {
 impl Ahead {
     /// What follows `block`, in so many rounds.
     #[inline(always)]
-    fn of(block: Option<Block<'_>>, rounds: usize, packed: &[f64]) -> Self {
+    pub(super) fn of(block: Option<Block<'_>>, rounds: usize, packed: &[f64]) -> Self {
         let idle = packed.as_ptr();
         match block.map(|block| (block, block.layout())) {
             // Rows with wide gaps are left to the machine, and so are columns: packing fetches those.
@@ -356,7 +356,7 @@ impl Ahead {
 
     /// Where the next `rounds` begin to fetch, and how far apart.
     #[inline(always)]
-    fn take(&mut self, rounds: usize) -> (*const f64, usize) {
+    pub(super) fn take(&mut self, rounds: usize) -> (*const f64, usize) {
         let panel = self.panel.take();
         if self.rounds == 0 {
             return panel.map_or((self.idle, 0), |panel| (panel, PANEL));

@@ -1,11 +1,12 @@
-//! Blocks of rows into the two shapes the kernels compute with.
+//! Blocks of rows into the shapes the kernels compute with.
 //!
 //! ```text
 //!  panels   eight columns side by side, rows one after another    out[p·8·stride + k·8 + lane]    for outer products
+//!  rows     all columns side by side, rows one after another      out[k·stride + j]               for those of narrow tables
 //!  columns  one column after another                              out[j·stride + k]               for dot products
 //! ```
 //!
-//! Both subtract the shift and multiply row `k` by `roots[k]` (the square root of its weight) on the way, so a
+//! All subtract the shift and multiply row `k` by `roots[k]` (the square root of its weight) on the way, so a
 //! weighted, centred table costs no pass of its own. A row of a panel is one cache line. Row-major memory is read strictly
 //! forward, a whole row at a time: only then does the machine fetch ahead.
 
@@ -67,27 +68,49 @@ impl Rows<'_> {
 pub(super) fn panels<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, stride: usize, out: &mut [f64]) {
     let (d, t) = (rows.x.cols(), rows.x.rows());
     let width = d + rows.y.cols() + 1;
-    assert!(t <= stride && width.div_ceil(PANEL) * stride * PANEL <= out.len() && d <= rows.shift.len());
-    assert!(rows.roots.is_none_or(|roots| roots.len() == t));
-    match (rows.x.layout(), rows.roots) {
-        (Layout::Rows { stride: from }, None) => panels_of_rows::<S, false>(isa, rows, from, stride, out),
-        (Layout::Rows { stride: from }, Some(_)) => panels_of_rows::<S, true>(isa, rows, from, stride, out),
-        (Layout::Columns { stride: from }, _) => {
-            for first in (0..d).step_by(S::LANES) {
-                panel_of_columns(isa, rows, from, first, &mut out[(first / PANEL) * stride * PANEL..]);
-            }
-        }
-    }
+    assert!(t <= stride && width.div_ceil(PANEL) * stride * PANEL <= out.len());
+    features(isa, rows, Place { row: PANEL, panel: stride * PANEL }, out);
     (d..width).for_each(|column| rows.extra_column(column, stride, out));
 }
 
-/// Row-major memory, `from` numbers from one row to the next: each row gives a vector or two to each panel.
+/// Where eight columns side by side of a row go.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Numbers from one row to the next.
+    pub row: usize,
+    /// Numbers from eight columns to the next eight.
+    pub panel: usize,
+}
+
+/// X alone, shifted and weighted. What follows the last column in its eight may be written over with zeros.
 #[inline(always)]
-fn panels_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
+pub(super) fn features<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, place: Place, out: &mut [f64]) {
+    let (d, t) = (rows.x.cols(), rows.x.rows());
+    if d == 0 || t == 0 {
+        return;
+    }
+    let last = (t - 1) * place.row + (d.div_ceil(PANEL) - 1) * place.panel;
+    assert!(last + PANEL <= out.len() && d <= rows.shift.len());
+    assert!(rows.roots.is_none_or(|roots| roots.len() == t));
+    match (rows.x.layout(), rows.roots) {
+        (Layout::Rows { stride: from }, None) => features_of_rows::<S, false>(isa, rows, from, place, out),
+        (Layout::Rows { stride: from }, Some(_)) => features_of_rows::<S, true>(isa, rows, from, place, out),
+        (Layout::Columns { stride: from }, _) => {
+            for first in (0..d).step_by(S::LANES) {
+                let out = &mut out[(first / PANEL) * place.panel + first % PANEL..];
+                features_of_columns(isa, rows, from, (first, place.row), out);
+            }
+        }
+    }
+}
+
+/// Row-major memory, `from` numbers from one row to the next: each row gives a vector or two to each eight columns.
+#[inline(always)]
+fn features_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
     isa: S,
     rows: &Rows<'_>,
     from: usize,
-    stride: usize,
+    place: Place,
     out: &mut [f64],
 ) {
     let (w, d) = (S::LANES, rows.x.cols());
@@ -99,11 +122,11 @@ fn panels_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
         let root = isa.splat(rows.root(k));
         let weigh = |x| if WEIGHTED { isa.mul(x, root) } else { x };
         let (mut from, mut shift) = (whole.as_ptr(), shift);
-        let mut to = out[k * PANEL..].as_mut_ptr();
+        let mut to = out[k * place.row..].as_mut_ptr();
         for _ in 0..panels {
             for v in (0..PANEL).step_by(w) {
-                // SAFETY: the row and the shift hold PANEL numbers for each of the panels; row k < t ≤ stride of each panel lies
-                // inside `out`: asserted by the caller.
+                // SAFETY: the row and the shift hold PANEL numbers for each of the panels; so does `out`, for row k < t at its
+                // place: asserted by the caller.
                 unsafe {
                     let x = isa.sub(isa.load_at(from.add(v)), isa.load_at(shift.add(v)));
                     isa.store_at(weigh(x), to.add(v));
@@ -111,10 +134,10 @@ fn panels_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
             }
             from = from.wrapping_add(PANEL);
             shift = shift.wrapping_add(PANEL);
-            to = to.wrapping_add(stride * PANEL);
+            to = to.wrapping_add(place.panel);
         }
         if left > 0 {
-            let to = &mut out[panels * stride * PANEL + k * PANEL..][..PANEL];
+            let to = &mut out[panels * place.panel + k * place.row..][..PANEL];
             let parts = last.chunks(w).zip(last_shift.chunks(w)).zip(to.chunks_exact_mut(w));
             for ((x, shift), to) in parts {
                 let x = if x.len() == w {
@@ -128,17 +151,23 @@ fn panels_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
     }
 }
 
-/// Columns `first .. first + LANES`, or what is left of them, of column-major memory: squares of LANES rows, transposed. Their
-/// panel starts at `out`.
+/// Columns `first .. first + LANES`, or what is left of them, of column-major memory: squares of LANES rows, transposed, into
+/// rows of `out` that are `step` numbers apart.
 #[inline(always)]
-fn panel_of_columns<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, from: usize, first: usize, out: &mut [f64]) {
+fn features_of_columns<S: Lanes<f64>>(
+    isa: S,
+    rows: &Rows<'_>,
+    from: usize,
+    (first, step): (usize, usize),
+    out: &mut [f64],
+) {
     let (data, t, w) = (rows.x.data(), rows.x.rows(), S::LANES);
     let count = w.min(rows.x.cols() - first);
     let whole = if count == w { t - t % w } else { 0 };
     let shifts = isa.load_first(&rows.shift[first..first + count]);
     let data_at = data[first * from..].as_ptr();
     assert!(whole == 0 || (first + w - 1) * from + t <= data.len());
-    assert!(t * PANEL <= out.len());
+    assert!(whole == 0 || (whole - 1) * step + w <= out.len());
     for k in (0..whole).step_by(w) {
         let mut square = isa.square(isa.zero());
         for (i, v) in square.as_mut().iter_mut().enumerate() {
@@ -153,14 +182,14 @@ fn panel_of_columns<S: Lanes<f64>>(isa: S, rows: &Rows<'_>, from: usize, first: 
         for (i, &v) in square.as_ref().iter().enumerate() {
             let v = isa.sub(v, shifts);
             let v = if rows.roots.is_some() { isa.mul(v, isa.splat(rows.root(k + i))) } else { v };
-            // SAFETY: row k + i < t of the panel lies inside `out`: asserted above.
-            unsafe { isa.store_at(v, out[first % PANEL..].as_mut_ptr().add((k + i) * PANEL)) };
+            // SAFETY: row k + i < t lies inside `out`: asserted above.
+            unsafe { isa.store_at(v, out.as_mut_ptr().add((k + i) * step)) };
         }
     }
     for k in whole..t {
         for i in 0..count {
             let x = data[(first + i) * from + k] - rows.shift[first + i];
-            out[k * PANEL + first % PANEL + i] = x * rows.root(k);
+            out[k * step + i] = x * rows.root(k);
         }
     }
 }

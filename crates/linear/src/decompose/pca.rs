@@ -19,6 +19,7 @@ use crate::check::{self, Argument, argument};
 use crate::dense::{
     self, Inner, Vectors, column_sizes, leading_columns, load, load_rows, multiply, r_factor_of_rows,
 };
+use crate::summary::offsets_are_small;
 use crate::{Extent, LinearError};
 use spanwise_kernels::tall::{NoColumns, Tall, gram};
 use spanwise_kernels::{Element, Matrix, View};
@@ -333,17 +334,20 @@ fn column_means<T: Element>(x: &View<'_, T>) -> Result<Vec<f64>, LinearError> {
     Ok(shift.iter().zip(&sums).map(|(shift, sum)| shift + sum / n as f64).collect())
 }
 
-/// The mean of up to 256 rows spread evenly over `x`.
+/// The mean of up to 256 rows spread evenly over `x`; zeros where that loses no digit: then rows are used as they lie.
 fn sampled_mean<T: Element>(x: &View<'_, T>) -> Result<Vec<f64>, LinearError> {
     let (n, p) = X.matrix(x)?;
     let count = n.min(256);
-    let mut mean = vec![0.0; p];
+    let (mut sums, mut squares) = (vec![0.0; p], vec![0.0; p]);
     let mut row = vec![0.0; p];
     for i in 0..count {
         load_rows(X, x, i * n / count, &mut row)?;
-        dense::axpy(&mut mean, 1.0 / count as f64, &row);
+        dense::axpy(&mut sums, 1.0, &row);
+        squares.iter_mut().zip(&row).for_each(|(square, x)| *square += x * x);
     }
-    Ok(mean)
+    let count = count as f64;
+    let small = offsets_are_small(&sums, &squares, count);
+    Ok(sums.into_iter().map(|sum| if small { 0.0 } else { sum / count }).collect())
 }
 
 fn subtract(rows: &mut [f64], mean: &[f64]) {

@@ -12,6 +12,7 @@
 //! cut at boundaries that depend on the shape alone, and partial sums are added in a fixed order.
 
 use crate::dense::Packed;
+use crate::summary::offsets_are_small;
 use faer::Mat;
 use rayon::prelude::*;
 use spanwise_kernels::tall::{self, NoColumns, Tall};
@@ -154,12 +155,13 @@ pub(crate) fn transposed_times<T: Element>(x: &View<'_, T>, v: &[f64]) -> Vec<f6
 }
 
 /// A point near the middle of the rows (p): the weighted mean of up to 256 rows of positive weight, taken evenly.
-/// Subtracting it before squares are formed keeps the digits that a large common offset would push out.
+/// Subtracting it before squares are formed keeps the digits that a large common offset would push out; where no offset is large
+/// it is 0, and rows are used as they lie.
 pub(crate) fn near_mean<T: Element>(x: &View<'_, T>, weights: Option<&[f64]>) -> Vec<f64> {
     let (n, p) = (x.dims()[0], x.dims()[1]);
     let sampled = n.min(256);
     let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let mut mean = vec![0.0; p];
+    let (mut mean, mut square) = (vec![0.0; p], vec![0.0; p]);
     let mut row = vec![0.0; p];
     let mut total = 0.0;
     for s in 0..sampled {
@@ -169,6 +171,10 @@ pub(crate) fn near_mean<T: Element>(x: &View<'_, T>, weights: Option<&[f64]>) ->
         total += weight(i);
         let share = weight(i) / total;
         mean.iter_mut().zip(&row).for_each(|(mean, v)| *mean += share * (v - *mean));
+        square.iter_mut().zip(&row).for_each(|(square, v)| *square += share * (v * v - *square));
+    }
+    if offsets_are_small(&mean, &square, 1.0) {
+        mean.fill(0.0);
     }
     mean
 }

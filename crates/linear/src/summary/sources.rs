@@ -146,23 +146,50 @@ pub fn times_power_of_two(x: f64, exponent: i32) -> f64 {
 /// Subtracting a number near the mean keeps the inner products of the columns from being dominated by their
 /// offsets; it need not be the mean itself.
 pub(crate) fn sampled_means(x: &dyn RowSource, y: &dyn RowSource) -> Vec<f64> {
+    sampled(x, y).0
+}
+
+/// The same with zeros for all columns of `x` where no digit is lost by that: then its rows can be used as they lie.
+pub(crate) fn sampled_shift(x: &dyn RowSource, y: &dyn RowSource) -> Vec<f64> {
+    let (mut means, small) = sampled(x, y);
+    if small {
+        means[..x.cols()].fill(0.0);
+    }
+    means
+}
+
+/// The sampled means, and whether those of `x` are small beside its columns.
+fn sampled(x: &dyn RowSource, y: &dyn RowSource) -> (Vec<f64>, bool) {
     const RUNS: usize = 8;
     let n = x.rows();
     let run = n.div_ceil(RUNS).min(32);
     let starts: Vec<usize> = (0..RUNS).map(|q| q * (n - run) / RUNS.max(1)).collect();
-    let mut means = Vec::new();
+    let (mut means, mut small) = (Vec::new(), None);
     for source in [x, y] {
         let mut sums = vec![0.0; source.cols()];
+        let mut squares = vec![0.0; source.cols()];
         let mut scratch = Vec::new();
         for &start in &starts {
             let block = source.block(start, run, &mut scratch);
             for i in 0..run {
-                sums.iter_mut().enumerate().for_each(|(j, sum)| *sum += block.get(i, j));
+                for (j, (sum, square)) in sums.iter_mut().zip(&mut squares).enumerate() {
+                    let x = block.get(i, j);
+                    *sum += x;
+                    *square += x * x;
+                }
             }
         }
-        means.extend(sums.into_iter().map(|sum| sum / (RUNS * run) as f64));
+        let count = (RUNS * run) as f64;
+        small.get_or_insert_with(|| offsets_are_small(&sums, &squares, count));
+        means.extend(sums.into_iter().map(|sum| sum / count));
     }
-    means
+    (means, small.unwrap_or(false))
+}
+
+/// Whether every column's mean is at most half of its standard deviation, from sums and sums of squares over `count` rows: squares
+/// about 0 are then at most a quarter larger than those about the mean, and no digit is lost by not subtracting it.
+pub(crate) fn offsets_are_small(sums: &[f64], squares: &[f64], count: f64) -> bool {
+    sums.iter().zip(squares).all(|(sum, square)| 5.0 * sum * sum <= count * square)
 }
 
 /// The largest |x − shift| of each column.

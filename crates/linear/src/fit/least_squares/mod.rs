@@ -35,7 +35,7 @@ pub use rank::Rank;
 
 use crate::check::{self, argument};
 use crate::measure::rank_tolerance_of;
-use crate::summary::{Borrowed, Scaled, SelectedRows, sampled_means};
+use crate::summary::{Borrowed, Scaled, SelectedRows, sampled_shift};
 use crate::{Extent, LinearError, RowSource, Summary};
 use finish::Outcome;
 use rank::Decision;
@@ -205,7 +205,7 @@ impl LeastSquares {
         let log_weights = weights.map_or(0.0, |w| w.iter().map(|w| w.ln()).sum());
         let tall_enough = n > d + 1 && n.saturating_mul(d + 1) > ALWAYS_REFLECT;
         if tall_enough {
-            let shift = if self.intercept { sampled_means(x, y) } else { vec![0.0; d + y.cols()] };
+            let shift = if self.intercept { sampled_shift(x, y) } else { vec![0.0; d + y.cols()] };
             let tall = Tall { x, y, weights, shift: &shift };
             if let Some((reduced, solver)) = by_gram(&tall, self.intercept, tolerance) {
                 let smallest = solver.smallest_fraction();
