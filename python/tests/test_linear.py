@@ -158,7 +158,18 @@ def test_ridge_is_the_normal_equations():
 
 
 @pytest.mark.parametrize(
-    "labels", [[3, -5, 3, 9], np.array([250, 0, 7, 250], np.uint8), [2**40, 0, 1, 1], ["b", "a", "b"], [True, False], []]
+    "labels",
+    [
+        [3, -5, 3, 9],
+        [2, 0, 1, 1],
+        np.array([250, 0, 7, 250], np.uint8),
+        np.array([100, -100, 27, -100], np.int8),
+        np.array([2**63 + 5, 2**63 + 1, 2**63 + 5], np.uint64),
+        [2**40, 0, 1, 1],
+        ["b", "a", "b"],
+        [True, False],
+        [],
+    ],
 )
 def test_labels_are_coded_as_numpy_does(labels):
     labels = np.asarray(labels)

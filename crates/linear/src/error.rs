@@ -267,7 +267,7 @@ impl LinearError {
             LinearError::NotPositiveDefinite { .. } => {
                 Some("LU or SVD solves systems that are not positive definite".to_owned())
             }
-            LinearError::Singular { .. } => Some("the SVD solver gives the minimum-norm answer".to_owned()),
+            LinearError::Singular { .. } => Some("method `svd` gives the minimum-norm answer".to_owned()),
             LinearError::TooManyFeatures { .. } => {
                 Some("lower the degree, keep interactions only, or use a polynomial kernel".to_owned())
             }

@@ -125,7 +125,8 @@ def coded(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.in
             if low == 0 and present.all():  # they are indices already
                 return np.arange(high + 1).astype(labels.dtype), np.ascontiguousarray(places, dtype=np.int64)
             index = np.cumsum(present, dtype=np.int64) - 1
-            return (np.flatnonzero(present) + low).astype(labels.dtype), index[places]
+            # Sums of one type wrap around, and so come out at labels that are there.
+            return np.flatnonzero(present).astype(labels.dtype) + labels.dtype.type(low), index[places]
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, np.ascontiguousarray(codes, dtype=np.int64)
 

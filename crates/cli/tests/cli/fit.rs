@@ -341,6 +341,7 @@ fn odd_tables_give_findings_and_no_panic() {
         ("y,x\n1,2\n", "passes through every row"),
         ("y,a,b,c\n1,2,3,4\n2,9,1,5\n", "passes through every row"),
         ("y,x\n3,1\n3,2\n3,5\n", "is constant"),
+        ("y,x\n2,1\n3.5,2\n5,3\n7.5,4\n", "Every coefficient has at least 14 certain digits (`x`)"),
         ("y,x\n1,4\n2,4\n3,4\n", "`x` is constant (4): it adds nothing to the intercept"),
         (
             "y,x,id\n1,3,9007199254740992\n2,1,9007199254741016\n4,2,9007199254741040\n3,5,9007199254741032\n5,4,9007199254741000\n",

@@ -268,6 +268,8 @@ pub struct HeadMap {
     pub queries: usize,
     /// Keys.
     pub keys: usize,
+    /// Batch entries that a cell is the mean of.
+    pub entries: usize,
     /// `rows × cols` mean weights, row after row.
     #[serde(serialize_with = "numbers")]
     pub mean: Vec<f64>,

@@ -276,6 +276,7 @@ fn head_map(head: usize) -> HeadMap {
         cols: 8,
         queries: 64,
         keys: 64,
+        entries: 1,
         mean,
         max,
         entropy: 0.8 - 0.5 * head as f64,

@@ -106,7 +106,7 @@ fn a_singular_system_says_so_and_never_gives_nan() {
         error.to_string().starts_with("solve: `A` is singular to working precision; rank 2 of 3"),
         "{error}"
     );
-    assert_eq!(error.hint().unwrap(), "the SVD solver gives the minimum-norm answer");
+    assert_eq!(error.hint().unwrap(), "method `svd` gives the minimum-norm answer");
     let wide = qr(wavy(2, 3).view(), view(&[1.0, 2.0])).unwrap_err();
     assert!(matches!(wide, LinearError::Singular { rank: 2, expected: 3, .. }), "{wide}");
 }

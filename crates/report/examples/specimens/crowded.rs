@@ -75,7 +75,19 @@ fn crowd(figure: &mut Figure) {
                 let label = format!("batch 0, head {h}");
                 let (queries, keys) = (100_000, if h < 12 { 100_000 } else { 40_000 });
                 let entropy = noise(h).abs();
-                HeadMap { label, batch: 0, head: h, rows: 24, cols: 24, queries, keys, mean, max, entropy }
+                HeadMap {
+                    label,
+                    batch: 0,
+                    head: h,
+                    rows: 24,
+                    cols: 24,
+                    queries,
+                    keys,
+                    entries: 1,
+                    mean,
+                    max,
+                    entropy,
+                }
             };
             heads.heads = (0..24).map(head).collect();
         }

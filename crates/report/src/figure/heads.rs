@@ -94,7 +94,7 @@ fn cells(heads: &[HeadMap]) -> String {
     }
     match told.len() {
         0 => String::new(),
-        1 => pooled(heads[0].pooled_by()),
+        1 => pooled(&heads[0]),
         2..=4 => format!("A cell stands for {}. Empty cells are 0: nothing may look there.", told.join(", ")),
         _ => "Maps have the shapes of their layers, and pool what does not fit. Empty cells are 0: nothing may look there."
             .to_owned(),

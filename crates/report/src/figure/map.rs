@@ -33,14 +33,20 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &HeadMap) -> f64 {
     let name = "mean weight (logarithmic)";
     let mut height =
         bar + colour_bar(pen, (left, bar), wide.min(280.0), name, log_axis(scale, left, wide.min(280.0)));
-    height = frame.note(pen, height, &pooled(map.pooled_by()));
+    height = frame.note(pen, height, &pooled(map));
     height
 }
 
 /// How many weights a cell stands for, in a sentence.
-pub(crate) fn pooled(by: (f64, f64)) -> String {
+pub(crate) fn pooled(map: &HeadMap) -> String {
+    let by = map.pooled_by();
     let cells = if by.0 <= 1.0 && by.1 <= 1.0 { "Every cell is" } else { "Every cell stands for" };
-    format!("{cells} {}. Empty cells are 0: nothing may look there.", cell(by))
+    let entries = match map.entries {
+        0 | 1 => String::new(),
+        // Rows without a key, such as padding, have weights of 0 and count.
+        several => format!(", the mean of {several} batch entries"),
+    };
+    format!("{cells} {}{entries}. Empty cells are 0: nothing may look there.", cell(by))
 }
 
 /// The same in few words.

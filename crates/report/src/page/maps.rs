@@ -11,54 +11,22 @@ use spanwise_lens::explain::{Explanation, FigureKind, HeadMap};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// One head's cells.
-struct Cells<'a> {
-    label: &'a str,
-    head: String,
-    /// Cells down and across.
-    size: (usize, usize),
-    /// Queries and keys.
-    of: (usize, usize),
-    mean: &'a [f64],
-    max: &'a [f64],
-}
-
 /// The viewer of a map, which can also show every head of the overview.
 pub(crate) fn viewer(explanation: &Explanation, map: &HeadMap) -> String {
-    let mut maps = vec![Cells {
-        label: &map.label,
-        head: format!("{}.{}", map.batch, map.head),
-        size: (map.rows, map.cols),
-        of: (map.queries, map.keys),
-        mean: &map.mean,
-        max: &map.max,
-    }];
+    let mut maps = vec![map];
     for figure in &explanation.figures {
         if let FigureKind::Heads(heads) = &figure.kind {
-            maps.extend(heads.heads.iter().map(|head| Cells {
-                label: &head.label,
-                head: format!("{}.{}", head.batch, head.head),
-                size: (head.rows, head.cols),
-                of: (head.queries, head.keys),
-                mean: &head.mean,
-                max: &head.max,
-            }));
+            maps.extend(heads.heads.iter().filter(|head| place(head) != place(map)));
         }
     }
-    let first = maps[0].head.clone();
-    let mut at = 0;
-    maps.retain(|cells| {
-        at += 1;
-        at == 1 || cells.head != first
-    });
-    let packed: Vec<Value> = maps.iter().filter_map(entry).collect();
+    let packed: Vec<Value> = maps.iter().copied().filter_map(entry).collect();
     // Without a weight above 0 there is nothing to zoom into.
     if packed.is_empty() {
         return String::new();
     }
     let mut options = String::new();
-    for cells in &maps {
-        let _ = write!(options, "<option value=\"{}\">{}</option>", cells.head, escaped(cells.label));
+    for map in &maps {
+        let _ = write!(options, "<option value=\"{}\">{}</option>", place(map), escaped(&map.label));
     }
     let mut palette = String::with_capacity(6 * 256);
     for i in 0..=255 {
@@ -79,26 +47,32 @@ pub(crate) fn viewer(explanation: &Explanation, map: &HeadMap) -> String {
     )
 }
 
-fn entry(cells: &Cells<'_>) -> Option<Value> {
-    let (rows, cols) = cells.size;
-    if rows * cols == 0 || cells.mean.len() != rows * cols || cells.max.len() != rows * cols {
+/// What tells heads apart: batch entry, or layer, and head.
+fn place(map: &HeadMap) -> String {
+    format!("{}.{}", map.batch, map.head)
+}
+
+fn entry(map: &HeadMap) -> Option<Value> {
+    let HeadMap { label, rows, cols, queries, keys, entries, .. } = map;
+    let cells = rows * cols;
+    if cells == 0 || map.mean.len() != cells || map.max.len() != cells {
         return None;
     }
     let scale = |values: &[f64]| LogScale::over(values.iter().copied());
-    let (mean, max) = (scale(cells.mean)?, scale(cells.max)?);
+    let (mean, max) = (scale(&map.mean)?, scale(&map.max)?);
     let ends = |scale: LogScale| json!({ "low": scale.low, "high": scale.high });
     Some(json!({
-        "label": cells.label, "head": cells.head, "rows": rows, "cols": cols,
-        "queries": cells.of.0, "keys": cells.of.1,
-        "mean": packed(cells.mean, mean), "max": packed(cells.max, max),
+        "label": label, "head": place(map), "rows": rows, "cols": cols,
+        "queries": queries, "keys": keys, "entries": entries,
+        "mean": packed(&map.mean, mean), "max": packed(&map.max, max),
         "meanScale": ends(mean), "maxScale": ends(max),
     }))
 }
 
 /// `0` for no weight, else `1 + 65534 · share` of the scale, two bytes each with the low one first.
 fn packed(values: &[f64], scale: LogScale) -> String {
-    let place = |value: f64| if value > 0.0 { 1 + (scale.share(value) * 65_534.0).round() as u16 } else { 0 };
-    let bytes: Vec<u8> = values.iter().flat_map(|&value| place(value).to_le_bytes()).collect();
+    let step = |value: f64| if value > 0.0 { 1 + (scale.share(value) * 65_534.0).round() as u16 } else { 0 };
+    let bytes: Vec<u8> = values.iter().flat_map(|&value| step(value).to_le_bytes()).collect();
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(&bytes).and_then(|()| encoder.finish());
     BASE64_STANDARD.encode(written.unwrap_or_default())

@@ -154,7 +154,9 @@ fn certain(columns: &Columns<'_>) -> String {
     let target = columns.fit.target();
     let dependent = &columns.fit.rank().dependent;
     let kept = target.coefficients.iter().enumerate().filter(|(j, _)| !dependent.contains(j)).map(|(_, c)| c);
-    let fewest = kept.chain(&target.intercept).filter_map(common::digits).fold(f64::INFINITY, f64::min);
+    let tells = |digits: &f64| !common::is_zero_to_rounding(columns.fit, *digits);
+    let certain = || kept.clone().chain(&target.intercept).filter_map(common::digits);
+    let fewest = certain().filter(tells).fold(f64::INFINITY, f64::min);
     let rank = columns.fit.rank();
     let rank_text =
         if rank.is_full() { "full".to_owned() } else { format!("{} of {}", rank.rank, rank.terms) };
@@ -168,6 +170,8 @@ fn certain(columns: &Columns<'_>) -> String {
             "Every determined coefficient has at least {}, at {condition}.",
             common::certain_digits(fewest)
         )
+    } else if certain().next().is_some() {
+        format!("Every coefficient is 0 to rounding, at {condition}.")
     } else {
         format!("No coefficient is determined, at {condition}.")
     }

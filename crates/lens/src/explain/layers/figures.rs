@@ -72,6 +72,7 @@ fn small_maps(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
                 cols,
                 queries: map.queries,
                 keys: map.keys,
+                entries: map.batch,
                 mean: pooled(mean, (map.rows, map.cols), (rows, cols), false),
                 max: pooled(max, (map.rows, map.cols), (rows, cols), true),
                 entropy: head.numbers.entropy_share,
@@ -144,14 +145,16 @@ fn large_map(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
         cols: map.cols,
         queries: map.queries,
         keys: map.keys,
+        entries: map.batch,
         mean: mean.clone(),
         max: max.clone(),
         entropy: head.numbers.entropy_share,
     };
     let by = chosen.pooled_by();
+    let entries = if map.batch > 1 { format!(" of {} batch entries", map.batch) } else { String::new() };
     let caption = format!(
-        "The head with the lowest entropy, of {}: queries down, keys across, {} × {} weights to a cell, by their mean and by \
-         their largest.",
+        "The head with the lowest entropy, of {}: queries down, keys across, {} × {} weights{entries} to a cell, by their mean \
+         and by their largest.",
         head.name,
         short(by.0),
         short(by.1)

@@ -125,10 +125,11 @@ fn squares_note(fit: &LinearFit) -> &'static str {
     }
 }
 
-/// The digits of the coefficient that has fewest, of those that are not a matter of choice.
-fn fewest_digits(fitted: &Fitted) -> Option<&Term> {
+/// The digits of the coefficient that has fewest, of those that are neither a matter of choice nor 0.
+fn fewest_digits<'a>(fit: &LinearFit, fitted: &'a Fitted) -> Option<&'a Term> {
     let terms = fitted.coefficients.iter().flat_map(|part| &part.terms).filter(|term| !term.dependent);
-    let known = terms.filter(|term| term.digits.is_some_and(|digits| !digits.is_nan()));
+    let tells = |digits: f64| !digits.is_nan() && !common::is_zero_to_rounding(fit, digits);
+    let known = terms.filter(|term| term.digits.is_some_and(tells));
     known.min_by(|a, b| a.digits.partial_cmp(&b.digits).unwrap_or(std::cmp::Ordering::Equal))
 }
 
@@ -149,7 +150,7 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
         };
         format!("R² {}; {where_it_is}.", r_squared(statistics.r_squared))
     };
-    let certain = fewest_digits(fitted).map_or_else(String::new, |term| {
+    let certain = fewest_digits(fit, fitted).map_or_else(String::new, |term| {
         let digits = certain_digits(term.digits.unwrap_or(0.0));
         let which = if fit.rank().is_full() { "" } else { "determined " };
         format!(" Every {which}coefficient has at least {digits} (`{}`).", term.name)
