@@ -114,8 +114,8 @@ fn scoped<'s>(pool: Option<&ThreadPool>, op: impl FnOnce(&Scope<'s>)) {
     }
 }
 
-/// Multiplications from which on a fit is worth watching: some hundredths of a second.
-const LASTING: f64 = 1e9;
+/// Multiplications from which on a fit is worth watching: about a hundredth of a second.
+const LASTING: f64 = 2e8;
 
 /// A pool whose threads heed a flag, and the generation of forked processes it was made in.
 struct Heeding {
