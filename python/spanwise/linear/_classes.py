@@ -123,7 +123,7 @@ def coded(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.in
             places = (wide - wide.dtype.type(low) if low else wide).astype(np.intp, copy=False)
             present = np.bincount(places, minlength=high - low + 1) > 0
             if low == 0 and present.all():  # they are indices already
-                return np.arange(high + 1).astype(labels.dtype), np.ascontiguousarray(places, dtype=np.int64)
+                return np.arange(high + 1).astype(labels.dtype), np.array(places, dtype=np.int64)
             index = np.cumsum(present, dtype=np.int64) - 1
             # Sums of one type wrap around, and so come out at labels that are there.
             return np.flatnonzero(present).astype(labels.dtype) + labels.dtype.type(low), index[places]

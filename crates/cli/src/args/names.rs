@@ -14,7 +14,7 @@ impl FromStr for Names {
         let mut names = Vec::new();
         let mut rest = Some(text);
         while let Some(text) = rest {
-            let (name, after) = match text.strip_prefix('"') {
+            let (name, after) = match text.trim_start().strip_prefix('"') {
                 Some(quoted) => quoted_name(quoted)?,
                 None => match text.split_once(',') {
                     Some((name, after)) => (name.to_owned(), Some(after)),
@@ -68,6 +68,7 @@ mod tests {
             ("\"size, m2\"", &["size, m2"]),
             ("rooms,\"size, m2\",price", &["rooms", "size, m2", "price"]),
             ("\"a\",\"b\"", &["a", "b"]),
+            ("rooms, \"size, m2\"", &["rooms", "size, m2"]),
             ("\"5\"\" wide\",b", &["5\" wide", "b"]),
             ("5\" wide,b", &["5\" wide", "b"]),
             ("a,", &["a", ""]),

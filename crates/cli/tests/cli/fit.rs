@@ -341,7 +341,10 @@ fn odd_tables_give_findings_and_no_panic() {
         ("y,x\n1,2\n", "passes through every row"),
         ("y,a,b,c\n1,2,3,4\n2,9,1,5\n", "passes through every row"),
         ("y,x\n3,1\n3,2\n3,5\n", "is constant"),
-        ("y,x\n2,1\n3.5,2\n5,3\n7.5,4\n", "Every coefficient has at least 14 certain digits (`x`)"),
+        (
+            "y,x\n2,1\n3.5,2\n5,3\n7.5,4\n",
+            "Every coefficient that is not 0 to rounding has at least 14 certain digits (`x`)",
+        ),
         ("y,x\n1,4\n2,4\n3,4\n", "`x` is constant (4): it adds nothing to the intercept"),
         (
             "y,x,id\n1,3,9007199254740992\n2,1,9007199254741016\n4,2,9007199254741040\n3,5,9007199254741032\n5,4,9007199254741000\n",
@@ -390,4 +393,17 @@ fn ridge_without_a_penalty_chooses_one_by_leaving_rows_out() {
     };
     assert_eq!(chosen(&[]), chosen(&["--choose", "loo"]));
     assert_ne!(chosen(&[]), chosen(&["--lambda", "1"]));
+}
+
+#[test]
+fn digits_that_a_large_offset_takes_are_not_called_zeros() {
+    let mut csv = "y,x,z\n".to_owned();
+    for i in 0..400 {
+        let (x, z) = ((f64::from(i) * 0.7).sin(), (f64::from(i) * 1.3).cos());
+        let _ = writeln!(csv, "{},{x},{}", z + 1e-3 * x + 1e-4 * (f64::from(i) * 2.9).sin(), 1e12 + z);
+    }
+    let directory = with_files(&[("t.csv", &csv)]);
+    let page = fit(text(&path(&directory, "t.csv")), &["--target", "y"]).ended_with(0);
+    let joined = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!joined.contains("0 to rounding") && joined.contains("the coefficient of `x` has 0"), "{page}");
 }

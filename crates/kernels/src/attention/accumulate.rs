@@ -55,10 +55,10 @@ impl<A: Real> Accumulate<'_, A> {
             && (few.out + at_once) * self.stride <= self.out.len()
     }
 
-    /// All that is said about `rows` for the whole rectangle: they lie inside the memory and are no wider than `out`.
+    /// All that is said about `rows` for the whole rectangle: they lie inside the memory, are whole vectors and no wider than `out`.
     #[inline(always)]
-    fn check(&self) {
-        assert!(self.rows.width() <= self.stride);
+    fn check<S: Float<A>>(&self) {
+        assert!(self.rows.width() <= self.stride && self.rows.width().is_multiple_of(S::LANES));
         if self.count > 0 {
             // The first and the last row lie inside the memory, so all between them do.
             let _ = (self.rows.row(0), self.rows.row(self.count - 1));
@@ -68,7 +68,7 @@ impl<A: Real> Accumulate<'_, A> {
     /// Few rows after few rows, all columns of each: for `rows` that fit into the first cache.
     #[inline(always)]
     pub(super) fn by_rows<S: Float<A>>(&mut self, isa: S, few: impl Iterator<Item = Few>) {
-        self.check();
+        self.check::<S>();
         for few in few {
             assert!(self.holds::<S>(few));
             let mut column = 0;
@@ -83,7 +83,7 @@ impl<A: Real> Accumulate<'_, A> {
     /// Two vectors of columns after another, all rows of each: where only so many columns of `rows` fit into the first cache.
     #[inline(always)]
     pub(super) fn by_columns<S: Float<A>>(&mut self, isa: S, few: &(impl Iterator<Item = Few> + Clone)) {
-        self.check();
+        self.check::<S>();
         let mut column = 0;
         while column < self.rows.width() {
             for few in few.clone() {
@@ -134,11 +134,6 @@ impl<A: Real> Tile<A> {
         let mut sums = [[isa.splat(A::ZERO); C]; R];
         // SAFETY: the caller's promise; both pointers walk one step further than is read.
         unsafe {
-            for r in 0..R {
-                for c in 0..C {
-                    sums[r][c] = isa.load_at(self.out.add(r * self.out_stride + c * lanes));
-                }
-            }
             let (mut weights, mut rows) = (self.weights, self.rows);
             for _ in 0..self.rounds {
                 for i in 0..inner {
@@ -156,9 +151,11 @@ impl<A: Real> Tile<A> {
                 }
                 weights = weights.wrapping_add(outer);
             }
+            // What is there is added at the end: so the rounding of a long sum grows with its blocks, not with its terms.
             for r in 0..R {
                 for c in 0..C {
-                    isa.store_at(sums[r][c], self.out.add(r * self.out_stride + c * lanes));
+                    let out = self.out.add(r * self.out_stride + c * lanes);
+                    isa.store_at(isa.add(isa.load_at(out), sums[r][c]), out);
                 }
             }
         }

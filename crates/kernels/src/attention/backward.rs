@@ -12,8 +12,8 @@
 //!
 //! Weights are computed again from the log-sum-exp, so nothing of size N·M is kept. δ = g·o, known before. With dropout `a`
 //! becomes `a·r` for dv and `da` becomes `da·r`, where r is 0 or 1/(1 − p). A soft cap multiplies `ds` by 1 − tanh² before
-//! it reaches q and k. All five products are the register tiles of forward: lanes are queries for s and da, columns
-//! for the other three.
+//! it reaches q and k. s and da are the register tiles of forward's scores, whose lanes are queries; the other three products
+//! add to what is in memory (`accumulate.rs`), and their lanes are columns.
 //!
 //! Whoever owns a tile of keys owns its dk and dv; dq is added up over tiles by the caller, in a fixed order.
 //!

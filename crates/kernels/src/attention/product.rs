@@ -5,7 +5,6 @@
 //! ```text
 //! scores: s[panel][key][lane] = Σ_i k[key][i] · qt[panel][i][lane]     R keys broadcast × C panels of queries
 //! values: o[row][column]     += Σ_key a[panel][key][lane] · v[key][column]   R rows broadcast × C vectors of columns
-//! grads:  o[key][column]     += Σ_row a[panel][key][lane] · v[row][column]   the same, with other steps through a
 //! ```
 //!
 //! What is multiplied are numbers, one to a lane, or pairs of bf16, two to a lane ([`Multiply`]); then `i` and `key` above

@@ -383,7 +383,9 @@ proptest! {
         let answer = svd(a.view(), view(&b), None).unwrap();
         let left: Vec<f64> = times(&a, &answer.x).iter().zip(&b).map(|(ax, b)| b - ax).collect();
         let across = norm(&transposed_times(&a, &left));
-        prop_assert!(across <= 1e-11 * norm(a.as_slice()) * norm(&b), "{across}");
+        // A solution much longer than b brings the rounding of A x along.
+        let (size, allowed) = (norm(a.as_slice()), norm(&b) + 1e-3 * norm(a.as_slice()) * norm(&answer.x));
+        prop_assert!(across <= 1e-11 * size * allowed, "{across}");
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn certain(columns: &Columns<'_>) -> String {
     let target = columns.fit.target();
     let dependent = &columns.fit.rank().dependent;
     let kept = target.coefficients.iter().enumerate().filter(|(j, _)| !dependent.contains(j)).map(|(_, c)| c);
-    let tells = |digits: &f64| !common::is_zero_to_rounding(columns.fit, *digits);
+    let tells = |digits: &f64| !common::is_zero_to_rounding(*digits, columns.condition.1);
     let certain = || kept.clone().chain(&target.intercept).filter_map(common::digits);
     let fewest = certain().filter(tells).fold(f64::INFINITY, f64::min);
     let rank = columns.fit.rank();
@@ -166,8 +166,9 @@ fn certain(columns: &Columns<'_>) -> String {
         format!("rank {rank_text}")
     };
     if fewest.is_finite() {
+        let but = if certain().all(|digits| tells(&digits)) { "" } else { " that is not 0 to rounding" };
         format!(
-            "Every determined coefficient has at least {}, at {condition}.",
+            "Every determined coefficient{but} has at least {}, at {condition}.",
             common::certain_digits(fewest)
         )
     } else if certain().next().is_some() {

@@ -32,9 +32,9 @@ pub(crate) fn has_errors(fit: &LinearFit) -> bool {
     fit.degrees_of_freedom() > 0 && !fit.target().is_exact()
 }
 
-/// Whether a coefficient is 0 as far as the data tell: it has no certain digit, and no near-dependency takes them.
-pub(crate) fn is_zero_to_rounding(fit: &LinearFit, digits: f64) -> bool {
-    digits < 1.0 && fit.condition() < HARMLESS
+/// Whether a coefficient is 0 as far as the data tell: it has no certain digit, and the scaled condition number takes none.
+pub(crate) fn is_zero_to_rounding(digits: f64, condition: f64) -> bool {
+    digits < 1.0 && condition < HARMLESS
 }
 
 /// The certain digits of a coefficient; of 0 there are none to count.

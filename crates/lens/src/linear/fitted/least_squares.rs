@@ -125,12 +125,16 @@ fn squares_note(fit: &LinearFit) -> &'static str {
     }
 }
 
-/// The digits of the coefficient that has fewest, of those that are neither a matter of choice nor 0.
-fn fewest_digits<'a>(fit: &LinearFit, fitted: &'a Fitted) -> Option<&'a Term> {
+/// The term with the fewest digits, of those that are neither a matter of choice nor 0; and whether some are 0 to rounding.
+fn fewest_digits(fitted: &Fitted) -> (Option<&Term>, bool) {
+    let condition = fitted.rank.as_ref().map_or(f64::NAN, |rank| rank.condition);
     let terms = fitted.coefficients.iter().flat_map(|part| &part.terms).filter(|term| !term.dependent);
-    let tells = |digits: f64| !digits.is_nan() && !common::is_zero_to_rounding(fit, digits);
-    let known = terms.filter(|term| term.digits.is_some_and(tells));
-    known.min_by(|a, b| a.digits.partial_cmp(&b.digits).unwrap_or(std::cmp::Ordering::Equal))
+    let known: Vec<&Term> = terms.filter(|term| term.digits.is_some_and(|digits| !digits.is_nan())).collect();
+    let is_zero =
+        |term: &&Term| term.digits.is_some_and(|digits| common::is_zero_to_rounding(digits, condition));
+    let telling = known.iter().filter(|term| !is_zero(term));
+    let fewest = telling.min_by(|a, b| a.digits.partial_cmp(&b.digits).unwrap_or(std::cmp::Ordering::Equal));
+    (fewest.copied(), known.iter().any(|term| is_zero(term)))
 }
 
 fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &Fitted) -> String {
@@ -150,10 +154,12 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
         };
         format!("R² {}; {where_it_is}.", r_squared(statistics.r_squared))
     };
-    let certain = fewest_digits(fit, fitted).map_or_else(String::new, |term| {
+    let (fewest, some_are_zero) = fewest_digits(fitted);
+    let certain = fewest.map_or_else(String::new, |term| {
         let digits = certain_digits(term.digits.unwrap_or(0.0));
         let which = if fit.rank().is_full() { "" } else { "determined " };
-        format!(" Every {which}coefficient has at least {digits} (`{}`).", term.name)
+        let but = if some_are_zero { " that is not 0 to rounding" } else { "" };
+        format!(" Every {which}coefficient{but} has at least {digits} (`{}`).", term.name)
     });
     format!("{subject}: {reach}{certain}")
 }

@@ -87,7 +87,7 @@ async function viewer(element) {
     const pooled = perQuery * perKey > 1
       ? "each cell pools " + readable(perQuery, 3) + " × " + readable(perKey, 3) + " weights"
       : "each cell is one weight";
-    const mean = map.entries > 1 ? ", the mean of " + map.entries + " batch entries" : "";
+    const mean = map.entries > 1 ? ", the " + (kind === "max" ? "largest" : "mean") + " of " + map.entries + " batch entries" : "";
     return map.label + ": queries " + Math.floor(view.y * perQuery) + " to " + (Math.ceil((view.y + view.h) * perQuery) - 1)
       + ", keys " + Math.floor(view.x * perKey) + " to " + (Math.ceil((view.x + view.w) * perKey) - 1) + "; " + pooled + mean;
   }
