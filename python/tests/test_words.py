@@ -138,6 +138,6 @@ def test_progress_counts_chunks_where_it_is_wanted(capsys):
     assert capsys.readouterr().err == ""
     linear.lstsq(iter(chunks), progress=True)
     said = capsys.readouterr().err
-    assert "fit: 1 chunks, 30 rows" in said and said.endswith("\r")
+    assert "fit: 1 chunk, 30 rows" in said and said.endswith("\r")
     linear.lstsq(iter(chunks), progress=False)
     assert capsys.readouterr().err == ""
