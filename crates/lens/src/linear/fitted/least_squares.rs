@@ -134,7 +134,7 @@ fn fewest_digits(fitted: &Fitted) -> (Option<&Term>, bool) {
         |term: &&Term| term.digits.is_some_and(|digits| common::is_zero_to_rounding(digits, condition));
     let telling = known.iter().filter(|term| !is_zero(term));
     let fewest = telling.min_by(|a, b| a.digits.partial_cmp(&b.digits).unwrap_or(std::cmp::Ordering::Equal));
-    (fewest.copied(), known.iter().any(|term| is_zero(term)))
+    (fewest.copied(), known.iter().any(is_zero))
 }
 
 fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &Fitted) -> String {
