@@ -199,7 +199,7 @@ unsafe fn step_of<A: Real, S: Float<A>, M: Multiply<A, S>, const R: usize, const
 }
 
 /// `o = o·alpha + a·V` for a run of keys and a few rows of one panel; and, with other steps through the weights, the
-/// same product over the rows of several panels for a few keys, which the gradients of keys and values are.
+/// same product over the rows of several panels for a few keys, as gradients of keys and values would be (they are formed in `accumulate.rs`).
 pub(super) struct Values<'a, A, N> {
     /// From the first weight of the first output row on.
     pub(super) weights: &'a [N],

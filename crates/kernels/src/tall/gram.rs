@@ -12,7 +12,7 @@
 //!           all tiles of the batch. No second G, nothing to add
 //! ```
 //!
-//! Which of them is decided by the width alone, so the bits do not depend on the threads. While a tile is multiplied,
+//! Which of them is decided by the numbers of columns and targets alone, so the bits do not depend on the threads. While a tile is multiplied,
 //! the memory of the next one is fetched: neither the arithmetic nor the memory waits for the other.
 //!
 //! A Gram matrix squares the condition number. Its users check what that costs (see `spanwise_linear`).
