@@ -6,12 +6,15 @@
 use crate::{Problem, Sizes};
 use spanwise_kernels::View;
 use spanwise_kernels::attention::{Alibi, Block, Part, Pattern, Span, Storage, TILE_KEYS, Tile};
+use spanwise_kernels::simd::Isa;
 use std::ops::Range;
 
 /// Query rows to a block: whole register tiles on every instruction set.
 const BLOCK_ROWS: usize = 64;
 /// From so many rows on a block is twice as large, and each tile of values is copied half as often.
 const LARGE_FROM: usize = 512;
+/// Where so many blocks are left for threads to share, blocks are as large as the second cache allows.
+const ENOUGH_BLOCKS: usize = 16;
 /// One block alone is halved from so many products on, for two threads to share; into multiples of so many rows, whole panels on every
 /// instruction set.
 const WORTH_HALVING: usize = 1 << 20;
@@ -47,10 +50,21 @@ impl Item {
 
 /// What decides the cuts.
 pub(crate) struct Cut {
+    /// Rows to the largest block.
+    pub(crate) most_rows: usize,
     /// Bytes that are noted and kept about each row.
     pub(crate) row_bytes: usize,
     /// Sums over the rows of a head are formed.
     pub(crate) summed: bool,
+}
+
+/// Rows to a block whose scores with a tile of keys, queries and sums stay in the second cache: processors with AVX-512 have 1 MiB and
+/// more of it, others as little as 256 KiB.
+pub(crate) fn most_rows(isa: Isa) -> usize {
+    match isa {
+        Isa::Avx512 | Isa::Avx512Bf16 => 4 * BLOCK_ROWS,
+        _ => 2 * BLOCK_ROWS,
+    }
 }
 
 /// All work of a problem, in the order of its rows.
@@ -59,7 +73,7 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
         return Vec::new();
     }
     let rows = sizes.h / sizes.g * sizes.n;
-    let mut size = block_size(rows, cut);
+    let mut size = block_size(sizes.b * sizes.g, rows, cut);
     if sizes.b * sizes.g == 1 && rows <= size && rows * sizes.m * (sizes.d + sizes.e) >= WORTH_HALVING {
         size = rows.div_ceil(2).next_multiple_of(HALVED_TO).min(size);
     }
@@ -82,9 +96,15 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
     items
 }
 
-/// How many rows to a block, so that `rows` are cut into blocks of about equal size.
-fn block_size(rows: usize, cut: &Cut) -> usize {
-    let usual = if rows >= LARGE_FROM { 2 * BLOCK_ROWS } else { BLOCK_ROWS };
+/// How many rows to a block, so that the `rows` of each of some groups are cut into blocks of about equal size.
+fn block_size(groups: usize, rows: usize, cut: &Cut) -> usize {
+    let usual = if groups * rows >= ENOUGH_BLOCKS * cut.most_rows {
+        cut.most_rows
+    } else if rows >= LARGE_FROM {
+        2 * BLOCK_ROWS
+    } else {
+        BLOCK_ROWS
+    };
     let fitting = NOTED_BYTES / cut.row_bytes.max(1);
     let most = (fitting - fitting % 16).clamp(16, usual);
     rows.div_ceil(rows.div_ceil(most)).next_multiple_of(8).min(most)
@@ -280,17 +300,28 @@ fn look(mask: &View<'_, bool>, rows: Range<usize>, cols: Range<usize>) -> Seen {
 mod tests {
     use super::*;
 
+    /// The rows of each item of one batch entry or several.
+    fn rows(b: usize, n: usize, m: usize, most_rows: usize) -> Vec<usize> {
+        let sizes = Sizes { b, h: 1, g: 1, n, m, d: 64, e: 64 };
+        let cut = Cut { most_rows, row_bytes: 0, summed: false };
+        items(&sizes, &cut).iter().map(|item| item.rows.len()).collect()
+    }
+
     #[test]
     fn one_block_alone_is_halved_where_that_is_worth_it() {
-        let rows = |b, n, m| {
-            let sizes = Sizes { b, h: 1, g: 1, n, m, d: 64, e: 64 };
-            let cut = Cut { row_bytes: 0, summed: false };
-            items(&sizes, &cut).iter().map(|item| item.rows.len()).collect::<Vec<_>>()
-        };
-        assert_eq!(rows(1, 32, 2048), [16, 16]);
-        assert_eq!(rows(1, 50, 2048), [32, 18]);
-        assert_eq!(rows(1, 7, 2048), [7]);
-        assert_eq!(rows(1, 32, 32), [32]);
-        assert_eq!(rows(2, 32, 2048), [32, 32]);
+        assert_eq!(rows(1, 32, 2048, 128), [16, 16]);
+        assert_eq!(rows(1, 50, 2048, 128), [32, 18]);
+        assert_eq!(rows(1, 7, 2048, 128), [7]);
+        assert_eq!(rows(1, 32, 32, 128), [32]);
+        assert_eq!(rows(2, 32, 2048, 128), [32, 32]);
+    }
+
+    #[test]
+    fn blocks_are_large_where_enough_of_them_are_left() {
+        assert_eq!(rows(1, 4096, 64, 256), [256; 16]);
+        assert_eq!(rows(1, 2048, 64, 256), [128; 16]);
+        assert_eq!(rows(1, 500, 64, 256), [64, 64, 64, 64, 64, 64, 64, 52]);
+        assert_eq!(rows(32, 128, 64, 256), [128; 32]);
+        assert_eq!(rows(3, 128, 64, 256), [64; 6]);
     }
 }

@@ -6,7 +6,7 @@
 
 use super::decode;
 use super::merge::{OwnCells, Partial, Receiving, Summed, merge, own_cells};
-use super::plan::{Cut, Item, Layout, items, span};
+use super::plan::{Cut, Item, Layout, items, most_rows, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
@@ -61,7 +61,8 @@ pub(super) fn run<T: Storage>(
         .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
     let k = request.top_k.max(usize::from(request.largest)).min(m);
     let mut job = Job { isa, problem, request: *request, k, map, received: None, told };
-    let cut = Cut { row_bytes: job.row_bytes(), summed: request.received || map.is_some() };
+    let summed = request.received || map.is_some();
+    let cut = Cut { most_rows: most_rows(isa), row_bytes: job.row_bytes(), summed };
     let rows = b * h * n;
     let sized = |wanted: bool| if wanted { rows } else { 0 };
     let mut lse = vec![f64::NEG_INFINITY; rows];
