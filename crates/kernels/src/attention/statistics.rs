@@ -153,26 +153,39 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
             self.inverse.iter().map(|inverse| T::Real::from_f64(inverse.to_f64().log2())).collect();
         let mut panel = 0;
         while panel < panels {
-            let Some(row) = self.cell_row(S::LANES, panel, map) else {
+            if self.is_lost(S::LANES, panel) {
                 self.add_rows(isa, panel, &logarithms, map);
                 panel += 1;
                 continue;
-            };
-            let first = panel;
-            while panel < panels && self.cell_row(S::LANES, panel, map) == Some(row) {
+            }
+            let (first, rows) = (panel, self.cell_rows(S::LANES, panel, map));
+            panel += 1;
+            // Rows are in order, and so are their rows of cells.
+            let one = |rows: &[usize; MOST_LANES]| rows[0] == rows[S::LANES - 1];
+            while panel < panels && one(&rows) && !self.is_lost(S::LANES, panel) {
+                if self.cell_rows(S::LANES, panel, map) != rows {
+                    break;
+                }
                 panel += 1;
             }
-            self.add_panels(isa, first..panel, row, &logarithms, map);
+            self.add_panels(isa, first..panel, &rows, &logarithms, map);
         }
     }
 
-    /// The row of cells that all rows of a panel belong to; `None` where there are several, or a row is lost.
-    fn cell_row(&self, lanes: usize, panel: usize, map: &MapSums<'_>) -> Option<usize> {
+    /// Whether a row of a panel is lost.
+    fn is_lost(&self, lanes: usize, panel: usize) -> bool {
         let rows = panel * lanes..((panel + 1) * lanes).min(self.sink_share.len());
-        let row = map.cell_rows[rows.start];
-        // Rows are in order, and so are their rows of cells.
-        let alike = map.cell_rows[rows.end - 1] == row;
-        (alike && rows.clone().all(|row| !self.inverse[row].to_f64().is_nan())).then_some(row)
+        self.inverse[rows].iter().any(|inverse| inverse.to_f64().is_nan())
+    }
+
+    /// The row of cells that each lane of a panel belongs to; lanes behind the last row, which add nothing, are taken for it.
+    fn cell_rows(&self, lanes: usize, panel: usize, map: &MapSums<'_>) -> [usize; MOST_LANES] {
+        let last = self.sink_share.len() - 1;
+        let mut rows = [map.cell_rows[((panel + 1) * lanes - 1).min(last)]; MOST_LANES];
+        for lane in 0..lanes {
+            rows[lane] = map.cell_rows[(panel * lanes + lane).min(last)];
+        }
+        rows
     }
 
     /// Over the pools from `at` on that belong to one cell, for each lane of a panel: the sum, the logarithm of the largest weight, and
@@ -203,13 +216,13 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         [sum, max, plain]
     }
 
-    /// Panels of one row of cells, LANES cells at a time, transposed.
+    /// Panels of one row of cells, or one panel of several, LANES cells at a time, transposed. `rows` are the rows of cells of the lanes.
     #[inline(always)]
     fn add_panels<S: Float<T::Real>>(
         &self,
         isa: S,
         panels: Range<usize>,
-        row: usize,
+        rows: &[usize; MOST_LANES],
         logarithms: &[T::Real],
         map: &mut MapSums<'_>,
     ) {
@@ -231,24 +244,29 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
             }
             first = next;
             let (sums, maxima) = (isa.transpose(sums), isa.transpose(maxima));
-            let (mut sum, mut max) = (zero, nothing);
-            for i in 0..lanes {
-                sum = isa.add(sum, sums.as_ref()[i]);
-                max = isa.max(max, maxima.as_ref()[i]);
-            }
-            let mut lines = [[T::Real::ZERO; MOST_LANES]; 2];
-            isa.store(sum, &mut lines[0]);
-            isa.store(exp2(isa, max), &mut lines[1]);
-            for i in 0..count {
-                let to = row * map.cols + cells[i];
-                let (sum, max) = (lines[0][i].to_f64(), lines[1][i].to_f64());
-                map.sum[to] += sum;
-                map.max[to] = if max > map.max[to] { max } else { map.max[to] };
+            let mut lane = 0;
+            while lane < lanes {
+                let row = rows[lane];
+                let (mut sum, mut max) = (zero, nothing);
+                while lane < lanes && rows[lane] == row {
+                    sum = isa.add(sum, sums.as_ref()[lane]);
+                    max = isa.max(max, maxima.as_ref()[lane]);
+                    lane += 1;
+                }
+                let mut lines = [[T::Real::ZERO; MOST_LANES]; 2];
+                isa.store(sum, &mut lines[0]);
+                isa.store(exp2(isa, max), &mut lines[1]);
+                for i in 0..count {
+                    let to = row * map.cols + cells[i];
+                    let (sum, max) = (lines[0][i].to_f64(), lines[1][i].to_f64());
+                    map.sum[to] += sum;
+                    map.max[to] = if max > map.max[to] { max } else { map.max[to] };
+                }
             }
         }
     }
 
-    /// A panel whose rows belong to several rows of cells, or are lost: row by row.
+    /// A panel in which a row is lost: row by row.
     #[inline(always)]
     fn add_rows<S: Float<T::Real>>(
         &self,
