@@ -60,6 +60,7 @@ pub(super) fn run<T: Storage>(
         .map
         .map(|map| MapSize { rows: map.rows.clamp(1, n.max(1)), cols: map.cols.clamp(1, m.max(1)) });
     let k = request.top_k.max(usize::from(request.largest)).min(m);
+    let isa = fitting::<T::Real>(isa, &problem.sizes);
     let mut job = Job { isa, problem, request: *request, k, map, received: None, told };
     let summed = request.received || map.is_some();
     let cut = Cut { most_rows: most_rows(isa), row_bytes: job.row_bytes(), summed };
@@ -129,6 +130,18 @@ pub(super) fn run<T: Storage>(
         received: job.received.map(Receiving::into_sum),
         map: map.map(|size| Map { rows: size.rows, cols: size.cols, mean: summed.mean, max: summed.max }),
         lse: request.lse.then_some(lse),
+    }
+}
+
+/// Vectors half as wide where those of AVX-512 would stay half empty in most of what is done: narrow keys or values with few rows or
+/// few keys.
+fn fitting<A: Real>(isa: Isa, sizes: &Sizes) -> Isa {
+    let lanes = 64 / size_of::<A>();
+    let half_empty = |width: usize| width < 4 * lanes && (1..=lanes / 2).contains(&(width % lanes));
+    let few = sizes.h.checked_div(sizes.g).unwrap_or(0) * sizes.n <= lanes / 2 || decode::has_few_keys(sizes);
+    match isa {
+        Isa::Avx512 | Isa::Avx512Bf16 if few && (half_empty(sizes.d) || half_empty(sizes.e)) => Isa::Avx2,
+        _ => isa,
     }
 }
 

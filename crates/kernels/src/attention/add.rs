@@ -9,7 +9,7 @@
 //! for the one before it.
 
 use super::rows::Rows;
-use super::storage::{Storage, load_first};
+use super::storage::Storage;
 use crate::simd::{Float, Real};
 
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
@@ -172,7 +172,7 @@ fn add_rest<T: Storage, S: Float<T::Real>>(
         if weights[key] < T::Real::ZERO {
             continue;
         }
-        sum = isa.mul_add(isa.splat(weights[key]), load_first(isa, &values.row(key)[column..]), sum);
+        sum = isa.mul_add(isa.splat(weights[key]), T::load_first(isa, &values.row(key)[column..]), sum);
     }
     let out = &mut out[column..];
     isa.store_first(isa.add(sum, isa.load_first(out)), out);

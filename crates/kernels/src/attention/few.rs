@@ -15,7 +15,7 @@ use super::part::{Block, Part};
 use super::rows::Rows;
 use super::rowwise::{dot, row_sums};
 use super::scratch::Scratch;
-use super::storage::{Storage, load_first};
+use super::storage::Storage;
 use super::table::Table;
 use super::wide::factor;
 use crate::Element;
@@ -169,7 +169,7 @@ fn add_values<A: Storage<Real = A> + Real, S: Float<A>>(
             0 => {
                 let mut sum = isa.splat(A::ZERO);
                 for key in 0..count {
-                    let v = load_first(isa, &values.row(key)[column..]);
+                    let v = A::load_first(isa, &values.row(key)[column..]);
                     sum = isa.mul_add(isa.splat(weights.of[key][lane]), v, sum);
                 }
                 isa.store_first(isa.mul(sum, isa.splat(inverse)), &mut to[column..]);

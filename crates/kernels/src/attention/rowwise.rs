@@ -23,7 +23,7 @@ use super::part::{Block, Span};
 use super::rows::Rows;
 use super::run::Run;
 use super::scratch::Scratch;
-use super::storage::{Storage, load_first, widen_row};
+use super::storage::{Storage, widen_row};
 use super::table::Table;
 use crate::Element;
 use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
@@ -277,7 +277,7 @@ pub(super) fn dot<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], key:
         }
     }
     if c < query.len() {
-        sums[3] = isa.mul_add(load_first(isa, &key[c..]), isa.load_first(&query[c..]), sums[3]);
+        sums[3] = isa.mul_add(T::load_first(isa, &key[c..]), isa.load_first(&query[c..]), sums[3]);
     }
     isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3]))
 }

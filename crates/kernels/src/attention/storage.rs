@@ -3,7 +3,7 @@
 use super::block::Forward;
 use super::dots::{self, OnPairs};
 use super::scratch::Kept;
-use crate::simd::{Float, Isa, MOST_LANES, Real, dispatch_pairs};
+use crate::simd::{Float, Isa, Real, dispatch_pairs};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
@@ -27,6 +27,8 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     /// # Safety
     /// `from` must be valid for reading as many numbers as there are lanes.
     unsafe fn load_at<S: Float<Self::Real>>(isa: S, from: *const Self) -> S::Vector;
+    /// Fewer numbers than a vector has, widened exactly, and zeros after them.
+    fn load_first<S: Float<Self::Real>>(isa: S, from: &[Self]) -> S::Vector;
 
     /// Whether [`Storage::load_two_at`] gives the numbers at even places and those at odd ones.
     const IN_HALVES: bool = false;
@@ -80,6 +82,11 @@ impl Storage for f32 {
         // SAFETY: the caller's promise.
         unsafe { isa.load_at(from) }
     }
+
+    #[inline(always)]
+    fn load_first<S: Float<f32>>(isa: S, from: &[f32]) -> S::Vector {
+        isa.load_first(from)
+    }
 }
 
 impl Storage for f64 {
@@ -114,6 +121,11 @@ impl Storage for f64 {
     unsafe fn load_at<S: Float<f64>>(isa: S, from: *const f64) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { isa.load_at(from) }
+    }
+
+    #[inline(always)]
+    fn load_first<S: Float<f64>>(isa: S, from: &[f64]) -> S::Vector {
+        isa.load_first(from)
     }
 }
 
@@ -162,6 +174,11 @@ impl Storage for bf16 {
     unsafe fn load_at<S: Float<f32>>(isa: S, from: *const bf16) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { isa.load_bf16_at(from) }
+    }
+
+    #[inline(always)]
+    fn load_first<S: Float<f32>>(isa: S, from: &[bf16]) -> S::Vector {
+        isa.load_first_bf16(from)
     }
 
     const IN_HALVES: bool = true;
@@ -216,6 +233,11 @@ impl Storage for f16 {
         // SAFETY: the caller's promise.
         unsafe { isa.load_f16_at(from) }
     }
+
+    #[inline(always)]
+    fn load_first<S: Float<f32>>(isa: S, from: &[f16]) -> S::Vector {
+        isa.load_first_f16(from)
+    }
 }
 
 /// Widens a slice, a vector at a time; both are equally long.
@@ -230,16 +252,6 @@ pub(super) fn widen<T: Storage, S: Float<T::Real>>(isa: S, from: &[T], to: &mut 
     for at in whole..from.len() {
         to[at] = from[at].widen_one();
     }
-}
-
-/// Fewer numbers than a vector has, widened, and zeros after them.
-#[inline(always)]
-pub(super) fn load_first<T: Storage, S: Float<T::Real>>(isa: S, from: &[T]) -> S::Vector {
-    let mut line = [T::Real::ZERO; MOST_LANES];
-    for i in 0..from.len().min(S::LANES) {
-        line[i] = from[i].widen_one();
-    }
-    isa.load(&line)
 }
 
 /// Row `row` of the matrix `from`, beginning at column `first`, widened into `to`.

@@ -6,7 +6,7 @@ use super::multiply::Singles;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
-use super::storage::{Storage, load_first, lying_row, widen_row};
+use super::storage::{Storage, lying_row, widen_row};
 use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, MOST_LANES, Real};
@@ -132,7 +132,7 @@ fn pack_panel<T: Storage, S: Float<T::Real>>(
     }
     if whole < depth {
         for lane in 0..lanes {
-            square.as_mut()[lane] = isa.mul(load_first(isa, &rows[lane][whole..]), factor);
+            square.as_mut()[lane] = isa.mul(T::load_first(isa, &rows[lane][whole..]), factor);
         }
         let columns = isa.transpose(square);
         for column in 0..depth - whole {
@@ -209,7 +209,7 @@ fn cut_strips<T: Storage, S: Float<T::Real>>(
         }
         if rest > 0 {
             let to = whole / 2 * strip + (key * 2 + whole % 2) * lanes;
-            isa.store(load_first(isa, &row[whole * lanes..]), &mut strips[to..]);
+            isa.store(T::load_first(isa, &row[whole * lanes..]), &mut strips[to..]);
         }
     }
 }

@@ -4,15 +4,16 @@ use super::{Float, Registers};
 use crate::simd::{Avx512, Lanes};
 use crate::{bf16, f16};
 use std::arch::x86_64::{
-    __m512, __m512d, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_ps, _mm512_and_si512,
-    _mm512_castpd_ps, _mm512_castps_pd, _mm512_castsi512_ps, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask,
-    _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_div_pd, _mm512_div_ps, _mm512_fmadd_ps, _mm512_fmsub_ps,
-    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mask_blend_pd, _mm512_mask_blend_ps,
-    _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_max_pd, _mm512_max_ps, _mm512_min_pd, _mm512_min_ps,
-    _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_pd, _mm512_reduce_ps, _mm512_roundscale_pd,
-    _mm512_roundscale_ps, _mm512_scalef_pd, _mm512_scalef_ps, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_shuffle_f32x4, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_sub_pd, _mm512_sub_ps,
-    _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    __m512, __m512d, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm256_maskz_loadu_epi16, _mm512_add_ps,
+    _mm512_and_si512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castsi512_ps, _mm512_cmp_pd_mask,
+    _mm512_cmp_ps_mask, _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_div_pd, _mm512_div_ps,
+    _mm512_fmadd_ps, _mm512_fmsub_ps, _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512,
+    _mm512_mask_blend_pd, _mm512_mask_blend_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_max_pd,
+    _mm512_max_ps, _mm512_min_pd, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_pd,
+    _mm512_reduce_ps, _mm512_roundscale_pd, _mm512_roundscale_ps, _mm512_scalef_pd, _mm512_scalef_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_slli_epi32, _mm512_storeu_ps,
+    _mm512_sub_pd, _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
+    _mm512_unpacklo_ps,
 };
 
 /// A one for each of the first `count` of sixteen lanes.
@@ -258,6 +259,21 @@ impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     unsafe fn load_f16_at(self, from: *const f16) -> __m512 {
         // SAFETY: the token; the caller promises sixteen readable numbers.
         unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    fn load_first_bf16(self, from: &[bf16]) -> __m512 {
+        // SAFETY: the token; lanes that are masked out are not read.
+        unsafe {
+            let halves = _mm256_maskz_loadu_epi16(first(from.len()), from.as_ptr().cast());
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves)))
+        }
+    }
+
+    #[inline(always)]
+    fn load_first_f16(self, from: &[f16]) -> __m512 {
+        // SAFETY: the token; lanes that are masked out are not read.
+        unsafe { _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(from.len()), from.as_ptr().cast())) }
     }
 }
 

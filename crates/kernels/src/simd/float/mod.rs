@@ -114,6 +114,30 @@ pub trait Float<T: Copy>: Lanes<T> {
         }
         self.load(&line)
     }
+    /// Up to a vector of bf16, widened, and zeros after them.
+    #[inline(always)]
+    fn load_first_bf16(self, from: &[bf16]) -> Self::Vector
+    where
+        T: Real,
+    {
+        let mut line = [T::ZERO; MOST_LANES];
+        for lane in 0..from.len().min(Self::LANES) {
+            line[lane] = T::of_bf16(from[lane]);
+        }
+        self.load(&line)
+    }
+    /// The same of f16.
+    #[inline(always)]
+    fn load_first_f16(self, from: &[f16]) -> Self::Vector
+    where
+        T: Real,
+    {
+        let mut line = [T::ZERO; MOST_LANES];
+        for lane in 0..from.len().min(Self::LANES) {
+            line[lane] = T::of_f16(from[lane]);
+        }
+        self.load(&line)
+    }
 }
 
 /// Lanes of the widest vector there is.

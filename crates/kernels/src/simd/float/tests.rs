@@ -42,6 +42,7 @@ struct Given {
     split: [Vec<f64>; 2],
     nothing: Vec<f64>,
     halves: [Vec<f64>; 2],
+    first_halves: Vec<[Vec<f64>; 2]>,
     even_and_odd: [Vec<f64>; 2],
     fused: Vec<f64>,
     negative: Vec<f64>,
@@ -93,6 +94,9 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
             },
             // SAFETY: both lists hold as many numbers as the widest vector, the first twice as many.
             halves: unsafe { [out(isa.load_bf16_at(BF16.as_ptr())), out(isa.load_f16_at(F16.as_ptr()))] },
+            first_halves: (0..=lanes)
+                .map(|k| [out(isa.load_first_bf16(&BF16[..k])), out(isa.load_first_f16(&F16[..k]))])
+                .collect(),
             // SAFETY: the same.
             even_and_odd: unsafe { isa.load_bf16_halves_at(BF16.as_ptr()) }.map(out),
             fused: out(isa.fused_mul_sub(a, b, isa.fused_mul_add(a, b, a))),
@@ -132,6 +136,10 @@ fn operations_agree<A: Real>() {
             assert_eq!(given.split[0][i], round, "{isa}");
             assert_eq!(given.split[1][i], A::from_f64(x[i] * 10.0).to_f64() - round, "{isa}");
             assert_eq!(given.nothing[i], 0.0, "{isa}: 2^−∞");
+            for (k, [bf16s, f16s]) in given.first_halves.iter().enumerate() {
+                assert_eq!(bf16s[i], if i < k { BF16[i].to_f64() } else { 0.0 }, "{isa}");
+                assert_eq!(f16s[i], if i < k { F16[i].to_f64() } else { 0.0 }, "{isa}");
+            }
             assert_eq!(given.halves[0][i], BF16[i].to_f64(), "{isa}");
             assert_eq!(given.halves[1][i], F16[i].to_f64(), "{isa}");
             assert_eq!(given.even_and_odd[0][i], BF16[2 * i].to_f64(), "{isa}");
