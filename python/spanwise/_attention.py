@@ -13,7 +13,7 @@ from . import _spanwise
 from ._arrays import as_array
 from ._kinds import kind_of, plain_tensors
 from ._options import Diagonal, Scored, Weighed, Window, asked, refuse_others, wanted
-from .errors import NumberError, ShapeError
+from .errors import DtypeError, NumberError, ShapeError
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
@@ -236,6 +236,11 @@ def weights(
     ((1, 5), 1.0, 0.0)
     """
     refuse_others("weights", options, Weighed)
+    if lse is None:
+        raise DtypeError(
+            "weights: `lse` is None; expected the log-sum-exp of every query\n"
+            'hint: `attention(q, k, v, stats="lse")` gives it, with the same options'
+        )
     flat = np.ascontiguousarray(as_array("attention", "lse", lse), dtype=np.float64).ravel()
     queries, keys, place, given, bits = _rectangle(q, k, rows, cols, batch, head, options)
     return _spanwise.weights(queries, keys, flat, place, given, bits)

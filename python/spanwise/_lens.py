@@ -6,6 +6,7 @@ the weights come with the values. The N × M weights are never stored, and nothi
 
 from __future__ import annotations
 
+import operator
 import os
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -133,9 +134,10 @@ class Lens:
             if layer not in self._found:
                 raise NumberError(f"lens: `layer` is {layer!r}; expected one of {names}")
             return self._found[layer]
-        if not -len(names) <= layer < len(names):
+        place = _whole("layer", layer, "a whole number or a name")
+        if not -len(names) <= place < len(names):
             raise NumberError(f"lens: `layer` is {layer}; expected a number below {len(names)}, the layers seen")
-        return self._found[names[layer]]
+        return self._found[names[place]]
 
     def _require_calls(self) -> None:
         if not self._found:
@@ -178,9 +180,12 @@ class Lens:
         Returns
         -------
         LayerMap
-            ``mean`` and ``max``, each (rows, cols), queries down and keys across.
+            ``mean`` and ``max``, each (rows, cols), queries down and keys across. A batch entry in which a row of a cell is
+            NaN is left out of the cell; a cell with no other entry is NaN.
         """
         found = self._layer(layer)
+        head = _whole("head", head, "a whole number")
+        batch = None if batch is None else _whole("batch", batch, "a whole number, or None")
         if not 0 <= head < found.heads():
             raise NumberError(f"lens: `head` is {head}; expected a number below {found.heads()}")
         entries = found.map_batch()
@@ -204,6 +209,13 @@ class Lens:
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes one page, complete in itself: entropy per layer and head, all heads, received mass, findings."""
         self.explain().save(path)
+
+
+def _whole(argument: str, found: Any, expected: str) -> int:
+    try:
+        return operator.index(found)
+    except TypeError:
+        raise DtypeError(f"lens: `{argument}` is {found!r}; expected {expected}") from None
 
 
 def lens(model: Any, *, cells: int = 64) -> Lens:
@@ -236,6 +248,7 @@ def lens(model: Any, *, cells: int = 64) -> Lens:
     >>> lens.table()  # doctest: +SKIP
     >>> lens.report("attention.html")  # doctest: +SKIP
     """
-    if cells < 1:
+    count = _whole("cells", cells, "a whole number ≥ 1")
+    if count < 1:
         raise NumberError(f"lens: `cells` is {cells}; expected a number ≥ 1")
-    return Lens(model, int(cells))
+    return Lens(model, count)

@@ -1,5 +1,7 @@
 """Tables as the numbers of a model: columns of words become columns of 0 and 1, as the command makes them.
 
+Truth values are the numbers 0 and 1, also where the words True and False say them.
+
 A column of words with levels ``a, b, c`` gives columns ``name=b`` and ``name=c``; the first level is the reference that the
 others are compared with, and has none. Levels stand in the order of their first appearance, or in the order that a
 categorical column gives them.
@@ -147,7 +149,8 @@ def _words(
         codes, uniques = column.factorize()
         found = list(uniques)
         other = next((value for value in found if not isinstance(value, str)), None)
-        if other is not None:
+        # Truth values with gaps between them are objects to pandas.
+        if other is not None and not all(isinstance(value, bool | np.bool_) for value in found):
             raise DtypeError(
                 f"{operation}: `{argument}` has column {name!r} with {other!r} in it; expected numbers alone or words alone"
             )

@@ -51,7 +51,7 @@ pub(crate) fn encode<'py>(
     let batch: Vec<Column<'_>> = batch.collect::<PyResult<_>>()?;
     let fields: Vec<Field> = match fields {
         Some(known) => known.into_iter().map(|(name, levels)| Field { name, levels }).collect(),
-        None => batch.iter().map(field_of).collect(),
+        None => batch.iter().map(Field::of).collect(),
     };
     let settings = Settings { missing: rule(py, operation, missing)?, ..Settings::default() };
     let mut design = Design::new(&fields, &settings).map_err(refuse)?;
@@ -66,13 +66,6 @@ pub(crate) fn encode<'py>(
     let x = crate::array::matrix(py, &rows.x)?.into_any();
     let fields = fields.into_iter().map(|field| (field.name, field.levels)).collect();
     Ok((x, rows.kept, rows.filled, design.names().to_vec(), fields))
-}
-
-fn field_of(column: &Column<'_>) -> Field {
-    match column.values {
-        Values::Numbers(_) => Field::numbers(column.name),
-        Values::Categories { levels, .. } => Field::categories(column.name, levels),
-    }
 }
 
 fn rule(py: Python<'_>, operation: &str, word: &str) -> PyResult<Missing> {

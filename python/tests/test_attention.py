@@ -255,6 +255,7 @@ Q, K, V = problem()
         (lambda: spanwise.attention(Q, K, V, dropout=0.5, seed=-1), errors.NumberError, ["`seed`", "-1"]),
         (lambda: spanwise.scores(Q, K, rows=(0, 9)), errors.ShapeError, ["`rows`", "0..9", "0..5"]),
         (lambda: spanwise.weights(Q, K, np.zeros(3)), errors.ShapeError, ["`lse`", "3 entries"]),
+        (lambda: spanwise.weights(Q, K, None), errors.DtypeError, ["weights: `lse` is None", "hint: `attention("]),
         (lambda: spanwise.weights(Q, K, np.zeros(40), rows=(0, 9)), errors.ShapeError, ["`rows`", "0..9", "0..5"]),
     ],
 )

@@ -250,6 +250,9 @@ def test_measures():
         (lambda: linear.svd(X, 2, full=True), errors.NumberError, ["`full`", "`k`"]),
         (lambda: linear.solve(X, Y, method="lu"), errors.ShapeError, ["`A`", "as many rows as columns"]),
         (lambda: linear.in_hull(X, [1.0]), errors.ShapeError, ["`query`", "`points`"]),
+        (lambda: linear.in_hull(X, X[:2] * np.nan), errors.NotFiniteError, ["`query` holds NaN at row 0"]),
+        (lambda: linear.project(X, Y * np.nan), errors.NotFiniteError, ["project: `v` holds NaN at row 0"]),
+        (lambda: linear.project(X, Y[:5]), errors.ShapeError, ["project: `v` has 5 rows"]),
         (lambda: linear.lstsq(X, Y).predict(X[:, :2]), errors.ShapeError, ["predict", "2 columns", "4 columns"]),
         (lambda: linear.lstsq(X, Y).predict(np.full((1, 4), np.nan)), errors.NotFiniteError, ["row 0, column 0"]),
     ],
@@ -285,6 +288,29 @@ def test_tables_are_matched_by_the_names_of_their_columns():
     np.testing.assert_array_equal(pca.transform(turned), pca.transform(frame))
     chunks = iter([(frame[:30], y[:30]), (turned[30:], y[30:])])
     np.testing.assert_allclose(linear.lstsq(chunks).coefficients, linear.lstsq(frame, y).coefficients, rtol=1e-12)
+
+
+def test_truth_values_are_one_column_of_numbers_however_a_table_holds_them():
+    rng = np.random.default_rng(5)
+    truths, x = rng.random(40) > 0.4, rng.standard_normal(40)
+    y = 2.0 * truths + x + 0.1 * rng.standard_normal(40)
+    said = [str(truth) for truth in truths]
+    frames = [
+        pd.DataFrame({"flag": truths, "x": x}),
+        pd.DataFrame({"flag": said, "x": x}),
+        pd.DataFrame({"flag": truths.astype(object), "x": x}),
+        pd.DataFrame({"flag": pd.array(truths, dtype="boolean"), "x": x}),
+        pl.DataFrame({"flag": truths, "x": x}),
+        pl.DataFrame({"flag": [word.lower() for word in said], "x": x}),
+    ]
+    fits = [linear.lstsq(frame, y) for frame in frames]
+    for fit in fits:
+        assert fit.names == ("flag", "x")
+        for frame in frames:
+            np.testing.assert_array_equal(fit.predict(frame), fits[0].predict(frames[0]))
+    gaps = pd.DataFrame({"flag": [True, None, False, True], "x": x[:4]})
+    with pytest.raises(errors.NotFiniteError, match="flag"):
+        linear.lstsq(gaps, y[:4])
 
 
 def test_numbers_with_fractions_are_no_classes():

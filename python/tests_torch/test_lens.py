@@ -217,6 +217,9 @@ def test_the_report_is_one_page_with_every_layer(tmp_path: Path) -> None:
     model = MODELS["gemma2"].fresh("eager")
     with torch.no_grad(), spanwise.lens(model) as lens:
         model(**words(False))
+    for call, word in ((lambda: lens.map(1.0, 0), "layer"), (lambda: lens.map(0, "a"), "head")):
+        with pytest.raises(spanwise.errors.DtypeError, match=f"lens: `{word}` is .*; expected a whole number"):
+            call()
     lens.report(tmp_path / "lens.html")
     page = (tmp_path / "lens.html").read_text()
     assert page.startswith("<!doctype html>") and "https:" not in page

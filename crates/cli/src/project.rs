@@ -11,7 +11,7 @@ use crate::table::{Asked, NO_RULE, Source};
 use spanwise::Matrix;
 use spanwise::linear::told::{Projected, counted, project};
 use spanwise::report::{projected_text, to_json};
-use spanwise_io::Format;
+use spanwise_io::{Format, quoted};
 use std::path::Path;
 
 pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
@@ -68,7 +68,7 @@ impl Table {
         let (asked_onto, asked_vectors) = (names::all(&args.onto), names::all(&args.vector_column));
         if let Some(name) = asked_vectors.iter().find(|name| asked_onto.contains(name)) {
             let message =
-                format!("{name:?} is in `--onto` and in `--vector-column`; it lies in its own span");
+                format!("{} is in `--onto` and in `--vector-column`; it lies in its own span", quoted(name));
             return Err(Usage::new(message).into());
         }
         let columns = if asked_onto.is_empty() {
@@ -97,11 +97,12 @@ impl Table {
             match encodings.iter().find(|encoding| encoding.name == *name) {
                 Some(encoding) if encoding.levels.is_none() => {}
                 Some(_) => {
-                    let message = format!("`--vector-column`: {name:?} holds text; expected numbers");
+                    let message = format!("`--vector-column`: {} holds text; expected numbers", quoted(name));
                     return Err(Usage::new(message).into());
                 }
                 None => {
-                    let message = format!("`--vector-column`: {}: there is no column {name:?}", args.file);
+                    let message =
+                        format!("`--vector-column`: {}: there is no column {}", args.file, quoted(name));
                     return Err(
                         Usage::with_hint(message, format!("the columns are {}", names.join(", "))).into()
                     );

@@ -12,9 +12,9 @@ use crate::source::is_inline;
 use anyhow::Context;
 use batch::columns_of;
 use indicatif::{ProgressBar, ProgressStyle};
-use spanwise::linear::design::{Design, Encoding, Field, Means, Missing, Settings};
+use spanwise::linear::design::{Design, Encoding, Field, Means, Missing, Settings, Values};
 use spanwise::linear::told::{Encoded, counted};
-use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix};
+use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix, quoted};
 use std::io::Write;
 
 /// Files from this many bytes, or rows, show how far reading has come.
@@ -160,12 +160,16 @@ impl Batches {
     }
 }
 
-/// Whether a column that plays a role holds text, by its first rows.
-pub(crate) fn is_text(asked: &Asked<'_>, name: &str) -> anyhow::Result<bool> {
-    let (_, first) = open(asked)?;
+/// Whether a column that plays a role holds classes: text, or truth values.
+pub(crate) fn holds_classes(asked: &Asked<'_>, name: &str) -> anyhow::Result<bool> {
+    let (batches, first) = open(asked)?;
+    let is_truth = || match batches {
+        Batches::Reader(reader) => reader.schema().iter().any(|field| field.name == name && field.truths),
+        Batches::Whole(_) => false,
+    };
     Ok(match &first.column(name)?.values {
         spanwise_io::Values::Categories(categories) => !words::commas_alone(categories),
-        spanwise_io::Values::Numbers(_) => false,
+        spanwise_io::Values::Numbers(_) => is_truth(),
     })
 }
 
@@ -220,14 +224,14 @@ fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
     if let (Some(target), Some(weights)) = (asked.target, asked.weights)
         && target == weights
     {
-        let message = format!("`--target` and `--weights` are both {target:?}; expected two columns");
+        let message = format!("`--target` and `--weights` are both {}; expected two columns", quoted(target));
         return Err(
             Usage::with_hint(message, "a column of 1 weighs all rows alike, as no `--weights` does").into()
         );
     }
     let repeated = |(at, name): &(usize, &String)| columns_asked[..*at].contains(name);
     if let Some((_, name)) = columns_asked.iter().enumerate().find(repeated) {
-        let message = format!("`--columns` names {name:?} twice; expected each column once");
+        let message = format!("`--columns` names {} twice; expected each column once", quoted(name));
         return Err(Usage::new(message).into());
     }
     for name in role.names().chain(columns_asked.iter().cloned()) {
@@ -241,17 +245,25 @@ fn fields(first: &Table, asked: &Asked<'_>) -> anyhow::Result<Vec<Field>> {
     } else {
         if let Some(name) = columns_asked.iter().find(|name| roles.contains(name)) {
             let other = if asked.weights == Some(name) { "--weights" } else { asked.target_option };
-            let message = format!("`--columns` and `{other}` both name {name:?}; expected it in one of them");
+            let message =
+                format!("`--columns` and `{other}` both name {}; expected it in one of them", quoted(name));
             return Err(Usage::new(message).into());
         }
         columns_asked.iter().map(String::as_str).filter(|name| wanted(name)).collect()
     };
     let columns = columns_of(first);
+    // A column whose levels are spoken of is meant as words, also where they are truth values.
+    let references = settings(asked)?.references;
+    let categories = pick.categories();
+    let mentioned = categories.iter().chain(references.iter().map(|(column, _)| column));
+    let mentioned: Vec<&String> = mentioned.collect();
     let field = |name: &str| {
         let column = columns.iter().find(|column| column.name == name)?;
         Some(match column.values {
-            spanwise::linear::design::Values::Numbers(_) => Field::numbers(name),
-            spanwise::linear::design::Values::Categories { levels, .. } => Field::categories(name, levels),
+            Values::Categories { levels, .. } if mentioned.iter().any(|other| *other == name) => {
+                Field::categories(name, levels)
+            }
+            _ => Field::of(column),
         })
     };
     Ok(names.into_iter().filter_map(field).collect())

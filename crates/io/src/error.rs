@@ -3,7 +3,7 @@
 mod wording;
 
 use crate::commas::{COMMA_HINT, has_comma};
-use crate::place::one_line;
+use crate::place::{one_line, quoted};
 use crate::{Format, Place};
 use spanwise_kernels::ShapeError;
 use std::error::Error;
@@ -175,7 +175,7 @@ pub enum IoError {
     },
 
     /// Two columns or arrays of the same name.
-    #[error("{at}: the name {name:?} occurs twice")]
+    #[error("{at}: the name {} occurs twice", quoted(.name))]
     DuplicateName {
         /// The second occurrence.
         at: Place,
@@ -216,7 +216,7 @@ pub enum IoError {
     },
 
     /// A name that the format keeps for itself.
-    #[error("{at}: the name {name:?} is reserved by the format")]
+    #[error("{at}: the name {} is reserved by the format", quoted(.name))]
     ReservedName {
         /// The file.
         at: Place,
@@ -225,7 +225,7 @@ pub enum IoError {
     },
 
     /// A name that is not there.
-    #[error("{at}: there is no {what} {name:?}; found {}", listed(.known))]
+    #[error("{at}: there is no {what} {}; found {}", quoted(.name), listed(.known))]
     NoSuchName {
         /// The file.
         at: Place,
@@ -247,7 +247,7 @@ pub enum IoError {
     },
 
     /// Text, where a number is needed.
-    #[error("{at}: found {found:?}; a number is needed")]
+    #[error("{at}: found {}; a number is needed", quoted(.found))]
     NotANumber {
         /// Where.
         at: Place,
@@ -304,8 +304,20 @@ pub enum Malformed {
         /// Byte of the header's text.
         at: usize,
     },
+    /// The header is not the JSON that its format asks for.
+    #[error("the header is no JSON object of arrays, by its byte {at}")]
+    HeaderJson {
+        /// Byte of the header's text, from 0.
+        at: usize,
+    },
+    /// What says where an archive's arrays lie cannot be read.
+    #[error("its list of arrays, at the end of the file, is missing or damaged")]
+    Contents,
+    /// Packed bytes that do not unpack to what was packed.
+    #[error("its packed bytes are damaged")]
+    Packed,
     /// The header lacks an entry.
-    #[error("the header has no {0:?}")]
+    #[error("the header has no {}", quoted(.0))]
     HeaderLacks(&'static str),
     /// The array ends before the file does.
     #[error("{0} bytes follow the array")]
@@ -373,7 +385,7 @@ impl IoError {
     pub fn hint(&self) -> Option<String> {
         match self {
             IoError::NoSuchName { name, known, .. } => {
-                crate::suggest::nearest(name, known).map(|near| format!("did you mean {near:?}?"))
+                crate::suggest::nearest(name, known).map(|near| format!("did you mean {}?", quoted(near)))
             }
             IoError::UnknownFormat { extension: Some(extension), .. } => match extension.as_str() {
                 "gz" | "bz2" | "xz" | "zst" => {
@@ -382,6 +394,9 @@ impl IoError {
                 "xls" | "xlsx" | "ods" => Some("save the sheet as .csv".to_owned()),
                 _ => None,
             },
+            IoError::Malformed { problem: Malformed::Contents | Malformed::Packed, .. } => Some(
+                "the file was cut off or changed since it was written; fetch or write it again".to_owned(),
+            ),
             IoError::SeveralTensors { at, known } => {
                 let first = known.first()?;
                 Some(format!("name one of them, as in {}:{first}", at.path.display()))

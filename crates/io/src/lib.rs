@@ -51,7 +51,7 @@ pub use error::{IoError, Malformed, QuoteProblem};
 pub use format::Format;
 pub use inline::parse_matrix;
 pub use options::ReadOptions;
-pub use place::{Location, Place};
+pub use place::{Location, Place, quoted};
 pub use read::{read_table, read_tensor, read_tensor_as, read_tensors};
 pub use reader::{Field, Progress, ProgressUnit, TableReader};
 pub use records::is_decoding;

@@ -5,6 +5,7 @@ use crate::{Format, IoError, Malformed, Place, Tensor, npy};
 use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
+use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 /// Deflate repeats at most 258 bytes with two bits.
@@ -22,7 +23,7 @@ pub(crate) struct Npz {
 impl Npz {
     pub(crate) fn open(path: &Path, bytes: Bytes) -> Result<Self, IoError> {
         let at = || Place::file(path);
-        let failed = |error: zip::result::ZipError| IoError::decode(at(), Format::Npz, error.to_string());
+        let failed = |error: ZipError| refused(at(), &error, Malformed::Contents);
         let packed_bytes = bytes.len() as u64;
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
         let mut members = Vec::new();
@@ -62,8 +63,8 @@ impl Npz {
     fn unpacked(&mut self, member: usize) -> Result<Vec<u8>, IoError> {
         let at = self.place(member);
         let index = &self.members[member].1;
-        let failed = |reason: String| IoError::decode(at.clone(), Format::Npz, reason);
-        let entry = self.archive.by_index(*index).map_err(|error| failed(error.to_string()))?;
+        let failed = |error: ZipError| refused(at.clone(), &error, Malformed::Packed);
+        let entry = self.archive.by_index(*index).map_err(failed)?;
         let (packed, claimed) = (entry.compressed_size(), entry.size());
         let stored = entry.compression() == CompressionMethod::Stored;
         let possible =
@@ -75,7 +76,15 @@ impl Npz {
         // What is stored is there; what is deflated may be less than claimed, and grows as it unpacks.
         let mut unpacked = Vec::with_capacity(if stored { claimed as usize } else { 0 });
         // One byte more than claimed is enough to notice that there is more.
-        entry.take(claimed + 1).read_to_end(&mut unpacked).map_err(|error| failed(error.to_string()))?;
+        entry.take(claimed + 1).read_to_end(&mut unpacked).map_err(|error| failed(error.into()))?;
         Ok(unpacked)
+    }
+}
+
+/// What the archive's reader refused: `damage`, or something that it does not know, in its own words.
+fn refused(at: Place, error: &ZipError, damage: Malformed) -> IoError {
+    match error {
+        ZipError::InvalidArchive(_) | ZipError::Io(_) => IoError::malformed(at, Format::Npz, damage),
+        _ => IoError::decode(at, Format::Npz, error.to_string()),
     }
 }

@@ -89,16 +89,21 @@ impl fmt::Display for Place {
             (None, None) => {}
         }
         if let Some(name) = &self.name {
-            write!(f, " (column {name:?})")?;
+            write!(f, " (column {})", quoted(name))?;
         }
         if let Some(tensor) = &self.tensor {
-            write!(f, ", tensor {tensor:?}")?;
+            write!(f, ", tensor {}", quoted(tensor))?;
         }
         if let Some(offset) = self.offset {
             write!(f, ", byte {offset}")?;
         }
         Ok(())
     }
+}
+
+/// A name, or a field, in quotation marks, those inside it doubled: as text tables hold it and as the command takes it.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", one_line(name).replace('"', "\"\""))
 }
 
 /// Control characters would break a message into lines; long messages of other libraries are cut.
@@ -122,5 +127,7 @@ mod tests {
         assert_eq!(file.clone().row(12).column(3).to_string(), "a.csv:12:3");
         assert_eq!(file.clone().row(12).column(3).named("age").to_string(), "a.csv:12:3 (column \"age\")");
         assert_eq!(file.clone().tensor("q").byte(8).to_string(), "a.csv, tensor \"q\", byte 8");
+        let odd = file.clone().column(2).named("5\" wide\\\n");
+        assert_eq!(odd.to_string(), "a.csv, column 2 (column \"5\"\" wide\\ \")");
     }
 }

@@ -16,6 +16,8 @@ pub struct Field {
     pub name: String,
     /// The levels of categories, of the whole file; `None` for numbers.
     pub levels: Option<Arc<[String]>>,
+    /// Whether the file says of the numbers that they are truth values.
+    pub truths: bool,
 }
 
 /// How far reading has come.
@@ -154,7 +156,7 @@ fn field(column: &Column) -> Field {
         Values::Numbers(_) => None,
         Values::Categories(categories) => Some(categories.levels().into()),
     };
-    Field { name: column.name.clone(), levels }
+    Field { name: column.name.clone(), levels, truths: false }
 }
 
 /// A table that is in memory anyway.

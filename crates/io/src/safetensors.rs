@@ -80,8 +80,10 @@ impl Safetensors {
         let end = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_BYTES));
         let text = end.and_then(|end| bytes.get(LENGTH_BYTES..end));
         let text = text.ok_or_else(|| truncated(LENGTH_BYTES, length))?;
-        let Members(members) = serde_json::from_slice(text)
-            .map_err(|error| IoError::decode(file.clone(), Format::Safetensors, error.to_string()))?;
+        let Members(members) = serde_json::from_slice(text).map_err(|error| {
+            let problem = Malformed::HeaderJson { at: byte_of(text, &error) };
+            IoError::malformed(file.clone(), Format::Safetensors, problem)
+        })?;
         let data = LENGTH_BYTES + text.len();
         let mut entries = BTreeMap::new();
         for (name, fields) in members {
@@ -125,6 +127,12 @@ impl Safetensors {
         let bytes = self.data + entry.extent.start..self.data + entry.extent.end;
         Layout { encoding, big_endian: false, order: Order::RowMajor, shape, bytes }.tensor(&self.bytes, &at)
     }
+}
+
+/// Where in `text` reading ended.
+fn byte_of(text: &[u8], error: &serde_json::Error) -> usize {
+    let before = text.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
+    before.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1)
 }
 
 /// The bytes of the array at `at`, of a file of `length` bytes whose arrays start at byte `data`.

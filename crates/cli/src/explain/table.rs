@@ -4,7 +4,7 @@ use super::{Stages, command_line, refused};
 use crate::args::Explain;
 use crate::failure::Usage;
 use crate::source::is_inline;
-use crate::table::{Asked, Rows, Source, encoded, is_text};
+use crate::table::{Asked, Rows, Source, encoded, holds_classes};
 use spanwise::View;
 use spanwise::explain::{Explanation, TableInput, Values, explain_table};
 use spanwise::linear::design::Design;
@@ -33,7 +33,7 @@ pub(super) fn explain(args: &Explain, quiet: bool) -> anyhow::Result<Explanation
         ..Asked::plain(file, &args.pick, quiet)
     };
     let readable_twice = file != "-" && !is_inline(file);
-    let classes = args.classes || (readable_twice && is_text(&asked, target)?);
+    let classes = args.classes || (readable_twice && holds_classes(&asked, target)?);
     let mut source = Source::open(&Asked { classes, ..asked })?;
     let design = source.design().clone();
     let rows = source.all()?;

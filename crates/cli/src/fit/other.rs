@@ -13,6 +13,7 @@ use spanwise::linear::fit::{
 };
 use spanwise::linear::told::{FitFacts, Fitted, Label, Tried, constrained, kernel, logistic, ridge};
 use spanwise::{Matrix, View};
+use spanwise_io::quoted;
 use std::collections::BTreeSet;
 
 /// Penalties tried where none are given: from, to, how many.
@@ -158,7 +159,7 @@ fn two_classes(count: usize, target: &str) -> Result<(), Usage> {
     if count <= 2 {
         return Ok(());
     }
-    let message = format!("{target:?} has {count} classes; logistic regression tells two apart");
+    let message = format!("{} has {count} classes; logistic regression tells two apart", quoted(target));
     Err(Usage::with_hint(message, "`--model softmax` takes any number of classes"))
 }
 

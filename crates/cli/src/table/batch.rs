@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use spanwise::Matrix;
 use spanwise::linear::design::{self, Design, DesignError, Missing};
 use spanwise::linear::told::Label;
-use spanwise_io::{COMMA_HINT, Column, Table, Values, has_comma};
+use spanwise_io::{COMMA_HINT, Column, Table, Values, has_comma, quoted};
 
 /// Which columns are not features, and what they are.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Rows {
         let is_fraction = |v: f64| v.is_finite() && v.fract() != 0.0;
         let fraction = |label: &&Label| label.0.trim().parse().is_ok_and(is_fraction);
         if let Some(label) = self.classes().find(fraction) {
-            let message = format!("{target:?} holds {}; classes are words or whole numbers", label.0);
+            let message = format!("{} holds {}; classes are words or whole numbers", quoted(target), label.0);
             let hint = "numbers are fitted by least squares, the model unless another is asked for";
             return Err(Usage::with_hint(message, hint));
         }
@@ -110,7 +110,8 @@ impl Rows {
         different.dedup();
         if different.len() == rows && different.len() > 2 {
             let message = format!(
-                "{target:?} has {} classes in {} rows; expected classes that some rows share",
+                "{} has {} classes in {} rows; expected classes that some rows share",
+                quoted(target),
                 different.len(),
                 rows
             );
@@ -200,10 +201,12 @@ impl<'a> Outcome<'a> {
     fn new(table: &'a Table, name: &str, option: &str, classes: bool) -> anyhow::Result<Self> {
         let column = table.column(name)?;
         let index = table.columns().iter().position(|column| column.name == name).unwrap_or(0);
-        if let (Values::Categories(categories), false) = (&column.values, classes) {
+        if let (Values::Categories(categories), false) = (&column.values, classes)
+            && !design::are_truths(categories.levels())
+        {
             let word = first_word(categories);
             let found = match &word {
-                Some(word) => format!("{}: found {:?}", word.place(table, index), word.text),
+                Some(word) => format!("{}: found {}", word.place(table, index), quoted(word.text)),
                 // Numbers that the file keeps as text, or that were asked for as categories.
                 None => format!("{}: found categories", table.column_place(index)),
             };
@@ -234,7 +237,11 @@ impl<'a> Outcome<'a> {
     fn value(&self, row: usize) -> f64 {
         match self.values {
             Values::Numbers(numbers) => numbers[row],
-            Values::Categories(_) => f64::NAN,
+            // Words that say truth values, and nothing else: others were refused.
+            Values::Categories(categories) => {
+                let truth = categories.get(row).and_then(design::truth);
+                truth.map_or(f64::NAN, |truth| f64::from(u8::from(truth)))
+            }
         }
     }
 
@@ -254,8 +261,11 @@ fn located(table: &Table, error: DesignError, hint: &str) -> anyhow::Error {
     match &error {
         DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, hint),
         DesignError::NewLevel { index, row, level, .. } => {
-            let message =
-                format!("{}: {level:?} is a level the model was not fitted with", table.place(*row, *index));
+            let message = format!(
+                "{}: {} is a level the model was not fitted with",
+                table.place(*row, *index),
+                quoted(level)
+            );
             Usage::with_hint(message, "leave such rows out, or fit with rows that have the level").into()
         }
         _ => anyhow::Error::new(error).context(table.source().to_string()),
@@ -263,7 +273,12 @@ fn located(table: &Table, error: DesignError, hint: &str) -> anyhow::Error {
 }
 
 fn missing_at(table: &Table, row: usize, index: usize, value: f64, hint: &str) -> anyhow::Error {
-    let found = if value.is_nan() { "nothing".to_owned() } else { value.to_string() };
+    let found = if value.is_nan() {
+        "nothing".to_owned()
+    } else {
+        // What was written is no longer known: the word itself, or digits that mean as much.
+        format!("{value}, or a number too large for f64 (beyond 1.8e308)")
+    };
     let message = format!("{}: found {found}; expected a finite number", table.place(row, index));
     anyhow!(Usage::with_hint(message, hint))
 }

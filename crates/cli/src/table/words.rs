@@ -7,7 +7,7 @@
 use super::{Asked, Role};
 use crate::failure::Usage;
 use spanwise::linear::told::counted;
-use spanwise_io::{COMMA_HINT, Categories, Place, Table, Values, has_comma};
+use spanwise_io::{COMMA_HINT, Categories, Place, Table, Values, has_comma, quoted};
 use std::io::Write;
 
 /// Different words in a column from which on it is looked at whether they group rows.
@@ -28,18 +28,19 @@ pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
         let Some(word) = first_word(categories) else { continue };
         let place = word.place(first, index);
         if commas_alone(categories) {
-            let message = format!("{place}: found {:?}; a comma inside a number is not read", word.text);
+            let message =
+                format!("{place}: found {}; a comma inside a number is not read", quoted(word.text));
             return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {}", asked.text_hint)));
         }
-        let found = word.text;
+        let found = quoted(word.text);
         let caution = if let Some(numbers) = mostly_numbers(categories) {
             let what = "and all were read as categories\nhint: mend what is no number, and leave a field empty where a value \
                         is missing";
-            format!("{place}: found {found:?}; {numbers} are numbers, {what}; {}", asked.text_hint)
+            format!("{place}: found {found}; {numbers} are numbers, {what}; {}", asked.text_hint)
         } else if let Some(words) = nearly_one_for_each_row(categories) {
             let place = first.column_place(index);
             format!(
-                "{place}: {words} different words, {found:?} the first, and each becomes a column of 0 and 1\n\
+                "{place}: {words} different words, {found} the first, and each becomes a column of 0 and 1\n\
                  hint: names, dates and keys of rows explain nothing by themselves; leave such a column out"
             )
         } else {

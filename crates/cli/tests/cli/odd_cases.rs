@@ -328,6 +328,15 @@ const BAD: &[(&str, &[&str])] = &[
     ("fit @thousands.csv --target y", &["thousands.csv:2:1", "found \"1,234\"", "1234 for 1,234"]),
     ("project @thousands.csv --vector-column y", &["found \"1,234\"", "`--onto` names the columns"]),
     ("fit @inf.csv --target y", &["inf.csv:3:2", "found inf", "`--missing mean`"]),
+    (
+        "fit @large.csv --target y",
+        &["large.csv:3:2", "found inf, or a number too large for f64 (beyond 1.8e308)"],
+    ),
+    (
+        "fit @marks.csv --target y --columns a,b",
+        &["there is no column \"b\"; found a, \"5\"\" wide\", \"x\\y, z\", y"],
+    ),
+    ("fit @marks.csv --target y", &["marks.csv:3:2 (column \"5\"\" wide\")", "found nothing"]),
     ("fit @header.csv --target y", &["there are no rows"]),
     ("fit @empty.csv --target y", &["the file is empty"]),
     ("fit @twice.csv --target y", &["\"a\" occurs twice", "hint: "]),
@@ -369,6 +378,8 @@ fn what_is_wrong_is_said_in_the_words_of_the_command() {
     let files = Files::new(&[
         ("nan.csv", "a,b,y\n1,2,3\n2,,5\n4,4,6\n5,7,8\n"),
         ("inf.csv", "a,b,y\n1,2,3\n2,inf,5\n4,4,6\n5,7,8\n"),
+        ("large.csv", "a,b,y\n1,2,3\n2,1e400,5\n4,4,6\n5,7,8\n"),
+        ("marks.csv", "a,\"5\"\" wide\",\"x\\y, z\",y\n1,2,3,1\n2,,5,2\n4,4,6,4\n5,7,8,1\n"),
         ("header.csv", "a,b,y\n"),
         ("empty.csv", ""),
         ("twice.csv", "a,a,y\n1,2,3\n"),
@@ -450,6 +461,19 @@ fn singular_systems_and_rows_that_are_all_alike_are_findings() {
     assert!(page.contains("all rows are alike: there is no variance"), "{page}");
     let page = joined(&spanwise(&["measure", "1,5;2,5;4,5"]).ended_with(0));
     assert!(page.contains("▲ caution `c1` is constant: it adds nothing to an intercept (c1 = 5)"), "{page}");
+    for (matrix, verdict) in [
+        ("5", "Rank 1 of 1: the column is independent, if not of an intercept. Scaled condition number 1."),
+        ("1,5;2,5;4,5", "all columns are independent of each other, if not of an intercept."),
+        ("0;0", "Rank 0 of 1: the column is 0."),
+        ("0,0;0,0", "Rank 0 of 2: every column is 0."),
+        ("1,0;2,0;4,0", "Rank 1 of 2: columns that are 0 add nothing, the others are independent."),
+        ("1,2;2,4;4,8", "Rank 1 of 2: columns repeat others."),
+    ] {
+        let page = joined(&spanwise(&["measure", matrix]).ended_with(0));
+        assert!(page.contains(verdict), "{matrix}: {page}");
+        // A constant column is named once.
+        assert_eq!(page.contains("is inflated for"), matrix == "1,2;2,4;4,8", "{page}");
+    }
     let page = joined(&spanwise(&["project", "1;2", "--vector", "2,4"]).ended_with(0));
     assert!(page.contains("onto the span of 1 column of 2 rows"), "{page}");
 }

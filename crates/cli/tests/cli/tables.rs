@@ -211,3 +211,55 @@ fn a_delimiter_is_refused_for_every_file_that_is_no_text() {
     let words = ["fit", text(&semi), "--target", "y", "--delimiter", ";", "--quiet"];
     spanwise(&[&words[..], &["--predict", text(&rows), "--out", text(&out)]].concat()).ended_with(0);
 }
+
+/// A file of truth values, as pandas and pyarrow wrote it.
+fn truths(name: &str) -> String {
+    text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../io/tests/data").join(name)).to_owned()
+}
+
+#[test]
+fn truth_values_are_the_same_feature_in_every_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = [truths("pandas.csv"), truths("snappy.parquet")];
+    let fit = |file: &str, more: &[&str]| {
+        spanwise(&[&["fit", file, "--target", "n", "--columns", "ok", "--json", "--quiet"], more].concat())
+            .json()
+    };
+    let expected = fit(&files[0], &[])["coefficients"].clone();
+    assert_eq!(expected[0]["terms"][1]["name"], "ok");
+    assert_eq!(fit(&files[1], &[])["coefficients"], expected);
+    for (file, other) in [(&files[0], &files[1]), (&files[1], &files[0])] {
+        let out = directory.path().join("predicted.csv");
+        let predict =
+            ["fit", file, "--target", "n", "--columns", "ok", "--predict", other, "--quiet", "--out"];
+        spanwise(&[&predict[..], &[text(&out)]].concat()).ended_with(0);
+        assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 5, "{file} {other}");
+    }
+    // Words where they are asked for, the same in both.
+    for more in [&["--categories", "ok"][..], &["--categories", "ok", "--reference", "ok=False"]] {
+        let words = files.each_ref().map(|file| fit(file, more)["coefficients"].clone());
+        assert_eq!(words[0], words[1], "{more:?}");
+        let name = words[0][0]["terms"][1]["name"].as_str().unwrap();
+        assert!(name.starts_with("ok="), "{name}");
+    }
+    let name = fit(&files[0], &["--reference", "ok=False"])["coefficients"][0]["terms"][1]["name"].clone();
+    assert_eq!(name, "ok=True");
+}
+
+#[test]
+fn truth_values_are_classes_of_a_target_and_numbers_where_numbers_are_needed() {
+    let explained = ["pandas.csv", "snappy.parquet"].map(|name| {
+        spanwise(&["explain", &truths(name), "--target", "ok", "--columns", "n", "--json", "--quiet"]).json()
+    });
+    for found in &explained {
+        assert_eq!(found["subject"]["classes"], serde_json::json!(["False", "True"]), "{}", found["subject"]);
+    }
+    assert_eq!(explained[0]["findings"], explained[1]["findings"]);
+    let more: [&[&str]; 2] = [&["--columns", "n"], &["--columns", "n", "--weights", "w"]];
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.csv");
+    fs::write(&file, "ok,n,w\nTRUE,1,true\nFALSE,2,false\nTRUE,3,true\nTRUE,4,true\nFALSE,5,true\n").unwrap();
+    assert!(slope(text(&file), "ok", more[1]) < 0.0);
+    let slopes = ["pandas.csv", "snappy.parquet"].map(|name| slope(&truths(name), "ok", more[0]));
+    assert_eq!(slopes[0], slopes[1]);
+}

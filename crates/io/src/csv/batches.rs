@@ -47,9 +47,10 @@ impl CsvBatches {
         parsed.rows = 0;
         let field = |(name, column): (&String, &JoinedColumn)| match column {
             JoinedColumn::Skip => None,
-            JoinedColumn::Numbers(_) => Some(Field { name: name.clone(), levels: None }),
+            JoinedColumn::Numbers(_) => Some(Field { name: name.clone(), levels: None, truths: false }),
             JoinedColumn::Text { levels, .. } => {
-                Some(Field { name: name.clone(), levels: Some(levels.texts.clone().into()) })
+                let levels = Some(levels.texts.clone().into());
+                Some(Field { name: name.clone(), levels, truths: false })
             }
         };
         let schema = head.names.iter().zip(&parsed.columns).filter_map(field).collect();

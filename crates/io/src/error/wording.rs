@@ -1,7 +1,7 @@
 //! Parts of sentences.
 
 use crate::Format;
-use crate::place::one_line;
+use crate::place::{one_line, quoted};
 
 /// `1 field`, `2 fields`.
 pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
@@ -25,13 +25,13 @@ pub(super) fn content_found(found: Option<Format>) -> String {
     )
 }
 
-/// `a, b, c and 4 more`; a name that holds a comma stands in quotation marks.
+/// `a, b, c and 4 more`; a name that holds a comma or a quotation mark stands in quotation marks.
 pub(super) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 8;
     if names.is_empty() {
         return "none".to_owned();
     }
-    let written = |name: &String| if name.contains(',') { format!("{name:?}") } else { one_line(name) };
+    let written = |name: &String| if name.contains([',', '"']) { quoted(name) } else { one_line(name) };
     let shown: Vec<String> = names.iter().take(SHOWN).map(written).collect();
     let more = names.len().saturating_sub(SHOWN);
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }

@@ -35,6 +35,14 @@ pub(super) fn is_text(kind: &DataType) -> bool {
     }
 }
 
+/// Whether the type is truth values, plain or dictionary-encoded.
+pub(super) fn is_truth(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_truth(values),
+        _ => matches!(kind, DataType::Boolean),
+    }
+}
+
 fn is_number(kind: &DataType) -> bool {
     use DataType as D;
     let integer = matches!(kind, D::Int8 | D::Int16 | D::Int32 | D::Int64)
@@ -70,6 +78,14 @@ impl Builder {
         match self {
             Builder::Numbers(all) => all.append(&mut numbers(array, at, rows)?),
             Builder::Text(codes) if is_text(array.data_type()) => append_text(codes, array, levels),
+            // Truth values are called as text tables call them.
+            Builder::Text(codes) if is_truth(array.data_type()) => {
+                codes.extend(array.as_boolean().iter().map(|value| {
+                    value.map_or(Categories::MISSING, |value| {
+                        levels.code(if value { "True" } else { "False" })
+                    })
+                }));
+            }
             // Numbers that were asked for as categories.
             Builder::Text(codes) => codes.extend(numbers(array, at, rows)?.into_iter().map(|value| {
                 if value.is_nan() { Categories::MISSING } else { levels.code(&value.to_string()) }

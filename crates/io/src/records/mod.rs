@@ -2,7 +2,8 @@
 //!
 //! | type | becomes |
 //! |---|---|
-//! | floats, integers, decimals, truth values | numbers; an integer that f64 does not hold exactly is refused |
+//! | floats, integers, decimals | numbers; an integer that f64 does not hold exactly is refused |
+//! | truth values | the numbers 0 and 1; where categories are asked for, `False` and `True` |
 //! | text, plain or dictionary-encoded | categories |
 //! | null | numbers, all missing |
 //! | dates, lists, structures, … | refused, unless the column is left out |
@@ -21,7 +22,7 @@ use crate::table::{Categories, Column, Values};
 use crate::{Format, IoError, Place, Table};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use columns::{Builder, is_text, supported};
+use columns::{Builder, is_text, is_truth, supported};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ struct Chosen {
     positions: Vec<usize>,
     names: Vec<String>,
     categories: Vec<bool>,
+    truths: Vec<bool>,
 }
 
 impl Chosen {
@@ -80,7 +82,8 @@ impl Chosen {
         let schema = file.schema();
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         options.check_names(&names, at)?;
-        let mut chosen = Chosen { positions: Vec::new(), names: Vec::new(), categories: Vec::new() };
+        let mut chosen =
+            Chosen { positions: Vec::new(), names: Vec::new(), categories: Vec::new(), truths: Vec::new() };
         for (position, field) in schema.fields().iter().enumerate() {
             if !options.wants(field.name()) {
                 continue;
@@ -95,6 +98,7 @@ impl Chosen {
             chosen.positions.push(position);
             chosen.names.push(field.name().clone());
             chosen.categories.push(is_text(field.data_type()) || options.categories.contains(field.name()));
+            chosen.truths.push(is_truth(field.data_type()));
         }
         Ok(chosen)
     }
@@ -160,11 +164,12 @@ impl RecordBatches {
         let chosen = Chosen::new(&file, options, &at)?;
         let batch_rows = options.batch_rows.max(1);
         let levels = collect_levels(&file, &chosen, &at, format)?;
-        let field = |((name, levels), &categories): ((&String, &Levels), &bool)| Field {
-            name: name.clone(),
-            levels: categories.then(|| Arc::from(levels.texts.as_slice())),
+        let field = |(index, levels): (usize, &Levels)| Field {
+            name: chosen.names[index].clone(),
+            levels: chosen.categories[index].then(|| Arc::from(levels.texts.as_slice())),
+            truths: chosen.truths[index] && !chosen.categories[index],
         };
-        let schema = chosen.names.iter().zip(&levels).zip(&chosen.categories).map(field).collect();
+        let schema = levels.iter().enumerate().map(field).collect();
         let records = file.records(&chosen.positions, batch_rows)?;
         let total = file.rows();
         Ok(RecordBatches { at, format, chosen, levels, schema, records, done: 0, total, finished: false })

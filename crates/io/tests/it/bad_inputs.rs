@@ -88,8 +88,16 @@ fn array_cases() -> Vec<Case> {
             &["integer 9007199254740993 at element 0 has no exact f64"],
         ),
         ("empty.npz", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec(), &["holds no arrays"]),
-        ("cut.npz", start("stored.npz", 300), &["not a valid npz file"]),
-        ("bad_crc.npz:q", changed("stored.npz", |b| b[165] ^= 1), &["tensor \"q\"", "not a valid npz file"]),
+        (
+            "cut.npz",
+            start("stored.npz", 300),
+            &["not a valid npz file: its list of arrays, at the end of the file, is missing"],
+        ),
+        (
+            "bad_crc.npz:q",
+            changed("stored.npz", |b| b[165] ^= 1),
+            &["tensor \"q\"", "npz file: its packed bytes are damaged"],
+        ),
         (
             "claim.npz:q",
             changed("stored.npz", |b| {
@@ -104,8 +112,16 @@ fn array_cases() -> Vec<Case> {
         ("short.safetensors", vec![1, 2, 3], &["truncated: the header needs 8 bytes"]),
         ("length.safetensors", vec![0xff; 16], &["expected a safetensors file", "an arrow table"]),
         ("long.safetensors", b"\xff\xff\0\0\0\0\0\0{}".to_vec(), &["the header needs 65535 bytes", "has 2"]),
-        ("json.safetensors", safetensors("{\"q\": ", &[]), &["not a valid safetensors file", "EOF"]),
-        ("list.safetensors", safetensors("[1]", &[]), &["not a valid safetensors file"]),
+        (
+            "json.safetensors",
+            safetensors("{\"q\": ", &[]),
+            &["not a valid safetensors file: the header is no JSON object of arrays, by its byte 5"],
+        ),
+        (
+            "list.safetensors",
+            safetensors("[1]", &[]),
+            &["the header is no JSON object of arrays, by its byte 0"],
+        ),
         ("none.safetensors", safetensors("{}", &[]), &["holds no arrays"]),
         (
             "keys.safetensors",

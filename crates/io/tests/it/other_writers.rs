@@ -143,6 +143,20 @@ fn columns_can_be_left_out_and_numbers_made_categories() {
 }
 
 #[test]
+fn truth_values_are_numbers_that_say_so_or_the_words_of_a_text_table() {
+    for name in TABLES {
+        let reader = TableReader::open(data(name), &ReadOptions::default()).unwrap();
+        let truths: Vec<bool> = reader.schema().iter().map(|field| field.truths).collect();
+        assert_eq!(truths, [false, false, false, true, false], "{name}");
+        let asked = ReadOptions { categories: vec!["ok".to_owned()], ..ReadOptions::default() };
+        let table = read_table(data(name), &asked).unwrap();
+        let text = read_table(data("pandas.csv"), &asked).unwrap();
+        assert_eq!(texts(categories(&table, "ok")), texts(categories(&text, "ok")), "{name}");
+        assert!(!TableReader::open(data(name), &asked).unwrap().schema()[3].truths, "{name}");
+    }
+}
+
+#[test]
 fn what_an_excluded_column_holds_does_not_matter() {
     let without = |name: &str| ReadOptions { exclude: vec![name.to_owned()], ..ReadOptions::default() };
     for name in TABLES {

@@ -333,10 +333,13 @@ fn findings(measured: &Measured) -> Vec<Finding> {
         all.push(Finding::new(Severity::Caution, sentence));
     }
     all.extend(strong_index(measured));
+    // Of a constant column that was said already, in better words.
+    let is_constant =
+        |name: &str| measured.dependencies.iter().any(|found| found.constant && found.column == name);
     let inflated: Vec<String> = measured
         .column_measures
         .iter()
-        .filter(|column| column.vif > LARGE_VIF)
+        .filter(|column| column.vif > LARGE_VIF && !is_constant(&column.name))
         .map(|column| format!("`{}` ({})", column.name, short(column.vif)))
         .collect();
     if !inflated.is_empty() {

@@ -1,6 +1,6 @@
 //! A batch through a design.
 
-use super::{Column, Design, DesignError, Encoding, Missing, Values};
+use super::{Column, Design, DesignError, Encoding, Levels, Missing, Values, are_truths, truth};
 use spanwise_kernels::Matrix;
 
 /// Rows of numbers.
@@ -19,7 +19,7 @@ pub(super) struct Place<'a> {
     encoding: &'a Encoding,
     index: usize,
     values: Values<'a>,
-    /// For each code of the batch, the level of the design.
+    /// For each code of the batch, the level of the design; where the design has numbers, the number.
     levels: Vec<Option<usize>>,
 }
 
@@ -87,6 +87,9 @@ impl<'a> Place<'a> {
         let values = batch[index].values;
         let levels = match (&encoding.levels, values) {
             (None, Values::Numbers(_)) => Vec::new(),
+            (None, Values::Categories { levels, .. }) if are_truths(levels) => {
+                levels.iter().map(|level| truth(level).map(usize::from)).collect()
+            }
             (None, Values::Categories { .. }) => return Err(DesignError::NotNumbers { column: column() }),
             (Some(_), Values::Numbers(_)) => return Err(DesignError::NotCategories { column: column() }),
             (Some(known), Values::Categories { levels, .. }) => {
@@ -113,7 +116,10 @@ impl<'a> Place<'a> {
                     row,
                     level: levels[code].clone(),
                 })?;
-                let reference = self.encoding.levels.as_ref().map_or(0, |levels| levels.reference);
+                let Some(Levels { reference, .. }) = self.encoding.levels else {
+                    out[0] = level as f64;
+                    return Ok(None);
+                };
                 out.fill(0.0);
                 if level != reference {
                     out[level - usize::from(level > reference)] = 1.0;

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum DesignError {
     /// A value that is missing or not finite, where the rule refuses it.
-    #[error("column {column:?} holds {} in row {row}; expected a value", what(*value))]
+    #[error("column {} holds {} in row {row}; expected a value", quoted(column), what(*value))]
     Missing {
         /// The column.
         column: String,
@@ -18,28 +18,28 @@ pub enum DesignError {
     },
 
     /// A column without a single value.
-    #[error("column {column:?} holds no value; expected at least one")]
+    #[error("column {} holds no value; expected at least one", quoted(column))]
     AllMissing {
         /// The column.
         column: String,
     },
 
     /// A batch without one of the design's columns.
-    #[error("there is no column {column:?}")]
+    #[error("there is no column {}", quoted(column))]
     NoColumn {
         /// The column.
         column: String,
     },
 
     /// Text where the design has numbers.
-    #[error("column {column:?} holds text; expected numbers")]
+    #[error("column {} holds text; expected numbers", quoted(column))]
     NotNumbers {
         /// The column.
         column: String,
     },
 
     /// Numbers where the design has levels.
-    #[error("column {column:?} holds numbers; expected the levels of a category")]
+    #[error("column {} holds numbers; expected the levels of a category", quoted(column))]
     NotCategories {
         /// The column.
         column: String,
@@ -47,7 +47,9 @@ pub enum DesignError {
 
     /// A level that the design does not have.
     #[error(
-        "column {column:?} holds {level:?} in row {row}; that level was not there when the columns were chosen"
+        "column {} holds {} in row {row}; that level was not there when the columns were chosen",
+        quoted(column),
+        quoted(level)
     )]
     NewLevel {
         /// The column.
@@ -61,7 +63,7 @@ pub enum DesignError {
     },
 
     /// A reference level that the column does not have, or of a column that is not a category.
-    #[error("{column:?} has no level {level:?}; it has {}", listed(levels))]
+    #[error("{} has no level {}; it has {}", quoted(column), quoted(level), listed(levels))]
     NoLevel {
         /// The column.
         column: String,
@@ -72,7 +74,7 @@ pub enum DesignError {
     },
 
     /// More levels than a model can sensibly have columns for.
-    #[error("column {column:?} has {found} levels; expected at most {limit}")]
+    #[error("column {} has {found} levels; expected at most {limit}", quoted(column))]
     TooManyLevels {
         /// The column.
         column: String,
@@ -96,14 +98,19 @@ impl DesignError {
     pub fn hint(&self) -> Option<String> {
         match self {
             DesignError::TooManyLevels { column, .. } => {
-                Some(format!("leave {column:?} out if it names the rows"))
+                Some(format!("leave {} out if it names the rows", quoted(column)))
             }
             DesignError::NotNumbers { column } => {
-                Some(format!("{column:?} was a column of numbers when the columns were chosen"))
+                Some(format!("{} was a column of numbers when the columns were chosen", quoted(column)))
             }
             _ => None,
         }
     }
+}
+
+/// As text tables hold a name: a quotation mark inside it is doubled.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn what(value: f64) -> String {
@@ -115,7 +122,7 @@ fn listed(levels: &[String]) -> String {
     if levels.is_empty() {
         return "no levels: it holds numbers".to_owned();
     }
-    let shown: Vec<String> = levels.iter().take(SHOWN).map(|level| format!("{level:?}")).collect();
+    let shown: Vec<String> = levels.iter().take(SHOWN).map(|level| quoted(level)).collect();
     let more = if levels.len() > SHOWN { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  numbers      ► themselves
+//!  truth values ► 0 and 1, also where they are the words True and False
 //!  categories   ► one column of 0 and 1 per level but the reference:  region=south, region=west
 //!  products     ► powers and interactions of those, where asked for:   age^2, age*region=west
 //! ```
@@ -56,6 +57,17 @@ impl Field {
         Field { name: name.to_owned(), levels: None }
     }
 
+    /// What a column's values say by themselves: categories, unless all of their words are truth values. Those are numbers, as they are in
+    /// files that have a type for them, so that a model may meet its column in either.
+    pub fn of(column: &Column<'_>) -> Self {
+        match column.values {
+            Values::Categories { levels, .. } if levels.is_empty() || !are_truths(levels) => {
+                Field::categories(column.name, levels)
+            }
+            _ => Field::numbers(column.name),
+        }
+    }
+
     /// A column of categories.
     pub fn categories(name: &str, levels: &[String]) -> Self {
         Field { name: name.to_owned(), levels: Some(levels.to_vec()) }
@@ -98,6 +110,20 @@ impl Values<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// The truth value that a word is: `true`, `True` and `TRUE`, and the same of false.
+pub fn truth(word: &str) -> Option<bool> {
+    match word {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether each of these words is a truth value.
+pub fn are_truths(words: &[String]) -> bool {
+    words.iter().all(|word| truth(word).is_some())
 }
 
 /// What becomes of values that are missing or not finite.

@@ -113,3 +113,29 @@ fn what_cannot_be_a_design_is_said() {
     assert!(matches!(error, DesignError::NotCategories { .. }), "{error}");
     assert!(matches!(design.encode(&[numbers("age")], |_| true), Err(DesignError::NoColumn { .. })));
 }
+
+#[test]
+fn truth_values_are_numbers_whether_words_say_them_or_not() {
+    let words = levels(&["TRUE", "false", "True"]);
+    let said =
+        Column { name: "flag", values: Values::Categories { codes: &[0, 1, 2, u32::MAX], levels: &words } };
+    let stored = Column { name: "flag", values: Values::Numbers(&[1.0, 0.0, 1.0, f64::NAN]) };
+    let settings = Settings { missing: Missing::Drop, ..Settings::default() };
+    for column in [&said, &stored] {
+        assert_eq!(Field::of(column), Field::numbers("flag"));
+        let design = Design::new(&[Field::of(column)], &settings).unwrap();
+        assert_eq!(design.names(), ["flag"]);
+        for batch in [said, stored] {
+            let rows = design.encode(&[batch], |_| true).unwrap();
+            assert_eq!((rows.x.as_slice(), rows.kept.as_slice()), (&[1.0, 0.0, 1.0][..], &[0, 1, 2][..]));
+        }
+    }
+    // Asked for as categories they are words like any other; and a word beside them makes all of them words.
+    let design = Design::new(&[Field::categories("flag", &words)], &settings).unwrap();
+    assert_eq!(design.names(), ["flag=false", "flag=True"]);
+    let more = levels(&["True", "False", "maybe"]);
+    let other = Column { name: "flag", values: Values::Categories { codes: &[0], levels: &more } };
+    assert_eq!(Field::of(&other), Field::categories("flag", &more));
+    let design = Design::new(&[Field::of(&said)], &settings).unwrap();
+    assert!(matches!(design.encode(&[other], |_| true), Err(DesignError::NotNumbers { .. })));
+}

@@ -164,8 +164,8 @@ pub(crate) fn find<T: Element>(problem: &Problem<'_, T>, known: Option<&[f64]>) 
     Some(alone.unwrap_or(found))
 }
 
-/// The direction of the one column that keeps two classes apart, by the widest gap of several: all its values in one are at least as
-/// large as all in the other.
+/// The direction of the one column that keeps two classes apart, all its values in one at least as large as all in the other: of several
+/// the one with the widest gap, and where classes touch in each of them, the one with the fewest rows where they do.
 fn alone<T: Element>(pairs: &Pairs<'_, T>) -> Option<Vec<f64>> {
     let problem = pairs.problem;
     let (width, p) = (problem.width(), problem.shift.len());
@@ -187,11 +187,20 @@ fn alone<T: Element>(pairs: &Pairs<'_, T>) -> Option<Vec<f64>> {
         if up >= down { (up, 1.0, one.0, zero.1) } else { (down, -1.0, zero.0, one.1) }
     };
     let varies = |j: usize| ranges[j][0] != ranges[j][1] || ranges[j][0].0 < ranges[j][0].1;
-    let (j, (_, sign, above, below)) = (0..p)
-        .filter(|&j| varies(j))
-        .map(|j| (j, gap(j)))
-        .filter(|(_, (gap, ..))| *gap >= 0.0)
-        .max_by(|a, b| (a.1.0 / pairs.sizes[a.0]).total_cmp(&(b.1.0 / pairs.sizes[b.0])))?;
+    let apart: Vec<usize> = (0..p).filter(|&j| varies(j) && gap(j).0 >= 0.0).collect();
+    let width_of = |j: usize| gap(j).0 / pairs.sizes[j];
+    let widest = apart.iter().copied().map(width_of).fold(0.0, f64::max);
+    let mut touching = vec![0_usize; p];
+    if widest == 0.0 {
+        for &row in &pairs.rows {
+            problem.row(row, &mut features);
+            for &j in &apart {
+                touching[j] += usize::from(features[j] == gap(j).2);
+            }
+        }
+    }
+    let j = apart.into_iter().filter(|&j| width_of(j) >= widest).min_by_key(|&j| touching[j])?;
+    let (_, sign, above, below) = gap(j);
     // The second class lies where the contrasts put it.
     let sign = sign * (problem.contrasts[(1, 0)] - problem.contrasts[(0, 0)]).signum();
     let mut direction = vec![0.0; width];

@@ -98,15 +98,14 @@ pub fn hull_membership<T: Element>(
     Hull::new(points)?.membership(query)
 }
 
-/// The same for each row of `queries` (t × d).
+/// The same for each row of `query` (t × d).
 pub fn hull_membership_of_many<T: Element>(
     points: View<'_, T>,
-    queries: View<'_, T>,
+    query: View<'_, T>,
 ) -> Result<Vec<HullMembership>, LinearError> {
     let hull = Hull::new(points)?;
-    let name = argument("measure", "queries");
-    let queries = load(name, &queries)?;
-    name.fits(Extent::Columns(queries.cols()), "points", Extent::Columns(hull.points.cols()))?;
+    let queries = load(QUERY, &query)?;
+    QUERY.fits(Extent::Columns(queries.cols()), "points", Extent::Columns(hull.points.cols()))?;
     (0..queries.rows()).into_par_iter().map(|i| hull.locate(queries.row(i))).collect()
 }
 

@@ -146,11 +146,11 @@ pub fn project<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<Projection,
     ColumnSpace::new(x)?.project(v)
 }
 
-/// Projects each column of `y` (n × t) onto the span of the columns of `x` (n × p).
-pub fn project_matrix<T: Element>(x: View<'_, T>, y: View<'_, T>) -> Result<MatrixProjection, LinearError> {
+/// Projects each column of `v` (n × t) onto the span of the columns of `x` (n × p).
+pub fn project_matrix<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<MatrixProjection, LinearError> {
     let space = ColumnSpace::new(x)?;
-    let name = argument("project", "Y");
-    let y = load(name, &y)?;
+    let name = argument("project", "v");
+    let y = load(name, &v)?;
     name.fits(Extent::Rows(y.rows()), "X", Extent::Rows(space.basis.rows()))?;
     let mut all = MatrixProjection {
         inside: Matrix::zeros(y.rows(), y.cols()),

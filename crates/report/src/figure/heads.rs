@@ -1,7 +1,7 @@
 //! All heads at a glance: one small map each, at its own shape, on one scale.
 
 use super::colour_bar::{colour_bar, log_axis};
-use super::map::{cell, pooled};
+use super::map::{cell, empty_cells, pooled};
 use super::pen::{Anchor, Pen, Rect};
 use super::raster::{LogScale, Raster};
 use super::words::{percent, plain, width};
@@ -94,9 +94,11 @@ fn cells(heads: &[HeadMap]) -> String {
     }
     match told.len() {
         0 => String::new(),
-        1 => pooled(&heads[0]),
-        2..=4 => format!("A cell stands for {}. Empty cells are 0: nothing may look there.", told.join(", ")),
-        _ => "Maps have the shapes of their layers, and pool what does not fit. Empty cells are 0: nothing may look there."
-            .to_owned(),
+        1 => format!("{} {}", pooled(&heads[0]), empty_cells(heads)),
+        2..=4 => format!("A cell stands for {}. {}", told.join(", "), empty_cells(heads)),
+        _ => format!(
+            "Maps have the shapes of their layers, and pool what does not fit. {}",
+            empty_cells(heads)
+        ),
     }
 }

@@ -33,7 +33,8 @@ pub(crate) fn draw(pen: &mut Pen, frame: Frame, map: &HeadMap) -> f64 {
     let name = "mean weight (logarithmic)";
     let mut height =
         bar + colour_bar(pen, (left, bar), wide.min(280.0), name, log_axis(scale, left, wide.min(280.0)));
-    height = frame.note(pen, height, &pooled(map));
+    let maps = std::slice::from_ref(map);
+    height = frame.note(pen, height, &format!("{} {}", pooled(map), empty_cells(maps)));
     height
 }
 
@@ -46,7 +47,16 @@ pub(crate) fn pooled(map: &HeadMap) -> String {
         // Rows without a key, such as padding, have weights of 0 and count.
         several => format!(", the mean of {several} batch entries"),
     };
-    format!("{cells} {}{entries}. Empty cells are 0: nothing may look there.", cell(by))
+    format!("{cells} {}{entries}.", cell(by))
+}
+
+/// What a cell without a colour means in such maps.
+pub(crate) fn empty_cells(maps: &[HeadMap]) -> &'static str {
+    if maps.iter().any(|map| map.mean.iter().any(|weight| weight.is_nan())) {
+        "Empty cells are 0, where nothing may look, or rows that are lost to a NaN."
+    } else {
+        "Empty cells are 0: nothing may look there."
+    }
 }
 
 /// The same in few words.

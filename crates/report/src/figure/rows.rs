@@ -3,10 +3,12 @@
 use super::Frame;
 use super::pen::{Anchor, Pen};
 use super::scale::Axis;
-use super::words::{fitted, width};
+use super::words::{fitted, width, wrapped};
 
 pub(crate) const ROW: f64 = 26.0;
 const TOP: f64 = 24.0;
+/// From one line of the axis's name to the next.
+const LINE: f64 = 15.0;
 
 /// Where the parts of the rows are.
 pub(crate) struct Rows {
@@ -15,8 +17,9 @@ pub(crate) struct Rows {
     pub(crate) right: f64,
     /// The upper end of the first row.
     pub(crate) top: f64,
-    names: f64,
     count: usize,
+    /// What the axis measures, over as many lines as it needs.
+    name: Vec<String>,
 }
 
 /// What rows are about.
@@ -37,14 +40,16 @@ impl Rows {
         let names = 6.0 + widest.min(frame.width * if frame.is_narrow() { 0.3 } else { 0.28 });
         let right = frame.width - 4.0;
         let axis = Axis::linear(of.range, (names + 20.0, right - of.right.0 - 16.0));
-        let rows = Rows { axis, right, top: TOP, names, count: of.names.len() };
+        let room = axis.end.max(names);
+        let name = wrapped(&format!("{} →", of.axis), room).iter().map(|line| fitted(line, room)).collect();
+        let rows = Rows { axis, right, top: TOP, count: of.names.len(), name };
         for (i, name) in of.names.iter().enumerate() {
             pen.text("t", (names, rows.middle(i) + 4.0), Anchor::End, &fitted(name, names - 4.0));
         }
         if !of.right.1.is_empty() {
             pen.text("f", (right, 12.0), Anchor::End, of.right.1);
         }
-        rows.scale(pen, of.axis);
+        rows.scale(pen);
         rows
     }
 
@@ -59,10 +64,10 @@ impl Rows {
 
     /// With axis and its name.
     pub(crate) fn height(&self) -> f64 {
-        self.bottom() + 48.0
+        self.bottom() + 33.0 + LINE * self.name.len() as f64
     }
 
-    fn scale(&self, pen: &mut Pen, name: &str) {
+    fn scale(&self, pen: &mut Pen) {
         let bottom = self.bottom() + 4.0;
         let (start, end) = (self.axis.start, self.axis.end);
         pen.line("axis", (start, bottom), (end, bottom));
@@ -75,7 +80,8 @@ impl Rows {
                 last = tick.at + half + 6.0;
             }
         }
-        let name = fitted(&format!("{name} →"), end.max(self.names));
-        pen.text("t", (end, bottom + 36.0), Anchor::End, &name);
+        for (i, line) in self.name.iter().enumerate() {
+            pen.text("t", (end, bottom + 36.0 + LINE * i as f64), Anchor::End, line);
+        }
     }
 }

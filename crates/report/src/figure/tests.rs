@@ -41,6 +41,48 @@ fn files_are_complete_and_know_no_variables() {
     }
 }
 
+#[test]
+fn what_an_axis_of_rows_measures_is_never_cut() {
+    let row =
+        CoefficientRow { name: "a_column_of_a_long_name".into(), value: 1.0, ..CoefficientRow::default() };
+    let unit = "log-odds of outcome = survived".to_owned();
+    let kind = FigureKind::Coefficients(Coefficients { rows: vec![row], unit, ..Coefficients::default() });
+    let figure = Figure { id: "coefficients", title: String::new(), caption: String::new(), kind };
+    for frame in [Frame::WIDE, Frame::NARROW] {
+        let body = draw(&figure, frame).body;
+        for word in ["log-odds", "outcome", "survived", "standard", "deviation"] {
+            assert!(body.contains(word), "{word}: {body}");
+        }
+    }
+}
+
+#[test]
+fn maps_say_where_empty_cells_are_lost_rows() {
+    let map = |mean: Vec<f64>| HeadMap {
+        rows: 2,
+        cols: 2,
+        queries: 2,
+        keys: 2,
+        max: mean.clone(),
+        mean,
+        ..HeadMap::default()
+    };
+    let figure = |kind| Figure { id: "map", title: String::new(), caption: String::new(), kind };
+    for (mean, is_lost) in [(vec![0.5, 0.0, 0.5, 0.5], false), (vec![0.5, 0.0, f64::NAN, f64::NAN], true)] {
+        for kind in [
+            FigureKind::Map(map(mean.clone())),
+            FigureKind::Heads(Heads { heads: vec![map(mean.clone())], of: 1 }),
+        ] {
+            let body = draw(&figure(kind), Frame::WIDE).body;
+            assert_eq!(
+                (body.contains("Empty cells"), body.contains("lost to a NaN")),
+                (true, is_lost),
+                "{body}"
+            );
+        }
+    }
+}
+
 /// Figures of nothing, of one thing, and of numbers that are not finite.
 fn unwished() -> Vec<FigureKind> {
     let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e308, f64::MIN_POSITIVE];

@@ -75,17 +75,29 @@ pub fn measured_text(measured: &Measured, files: Files<'_>, ink: Ink) -> String 
 fn verdict(measured: &Measured) -> String {
     let (low, high) = measured.rank_in_band;
     let sure = if low == high { "" } else { ", not certainly" };
-    let full = if measured.rank == measured.columns {
-        "all columns are independent"
-    } else {
-        "columns repeat others"
+    // A constant column is independent of the others and yet repeats the intercept: that is a finding, not the rank.
+    let repeats_ones = measured.intercept && measured.dependencies.iter().any(|found| found.exact);
+    let zero = measured.column_measures.iter().filter(|column| column.norm == 0.0).count();
+    let full = match (measured.rank, measured.columns) {
+        (0, 1) => "the column is 0",
+        (0, _) => "every column is 0",
+        (1, 1) if repeats_ones => "the column is independent, if not of an intercept",
+        (1, 1) => "the column is independent",
+        (rank, columns) if rank == columns && repeats_ones => {
+            "all columns are independent of each other, if not of an intercept"
+        }
+        (rank, columns) if rank == columns => "all columns are independent",
+        (rank, columns) if rank + zero == columns => {
+            "columns that are 0 add nothing, the others are independent"
+        }
+        _ => "columns repeat others",
     };
-    format!(
-        "Rank {} of {}{sure}: {full}. Scaled condition number {}.",
-        measured.rank,
-        measured.columns,
-        significant(measured.condition_scaled, 3)
-    )
+    let condition = if measured.rank == 0 {
+        String::new()
+    } else {
+        format!(" Scaled condition number {}.", significant(measured.condition_scaled, 3))
+    };
+    format!("Rank {} of {}{sure}: {full}.{condition}", measured.rank, measured.columns)
 }
 
 fn columns(page: &mut Block, measured: &Measured) {

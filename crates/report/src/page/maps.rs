@@ -69,9 +69,17 @@ fn entry(map: &HeadMap) -> Option<Value> {
     }))
 }
 
-/// `0` for no weight, else `1 + 65534 · share` of the scale, two bytes each with the low one first.
+/// `0` for no weight, 65535 for one that is lost to a NaN, else `1 + 65533 · share` of the scale, two bytes each with the low one first.
 fn packed(values: &[f64], scale: LogScale) -> String {
-    let step = |value: f64| if value > 0.0 { 1 + (scale.share(value) * 65_534.0).round() as u16 } else { 0 };
+    let step = |value: f64| {
+        if value.is_nan() {
+            u16::MAX
+        } else if value > 0.0 {
+            1 + (scale.share(value) * 65_533.0).round() as u16
+        } else {
+            0
+        }
+    };
     let bytes: Vec<u8> = values.iter().flat_map(|&value| step(value).to_le_bytes()).collect();
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(&bytes).and_then(|()| encoder.finish());

@@ -75,7 +75,8 @@ pub(in crate::explain) fn drawn_of(drawn: usize, of: usize) -> String {
     format!("{drawn} of {} {} drawn.", counted(of, "head", "heads"), if drawn == 1 { "is" } else { "are" })
 }
 
-/// A map with fewer cells: means of cells, or their largest.
+/// A map with fewer cells: means of cells, or their largest. Cells that are NaN are left out; where there are no others, so is the
+/// answer.
 pub(in crate::explain) fn pooled(
     map: &[f64],
     (rows, cols): (usize, usize),
@@ -87,16 +88,22 @@ pub(in crate::explain) fn pooled(
         for c in 0..to_cols {
             let (top, bottom) = (r * rows / to_rows, (r + 1) * rows / to_rows);
             let (left, right) = (c * cols / to_cols, (c + 1) * cols / to_cols);
-            let cells = (top..bottom).flat_map(|i| map[i * cols + left..i * cols + right].iter().copied());
-            let count = ((bottom - top) * (right - left)).max(1) as f64;
-            all.push(if largest { cells.fold(0.0, f64::max) } else { cells.sum::<f64>() / count });
+            let (mut sum, mut most, mut count) = (0.0, f64::NAN, 0_usize);
+            for i in top..bottom {
+                for &cell in map[i * cols + left..i * cols + right].iter().filter(|cell| !cell.is_nan()) {
+                    (sum, most, count) = (sum + cell, f64::max(most, cell), count + 1);
+                }
+            }
+            all.push(if largest { most } else { sum / count as f64 });
         }
     }
     all
 }
 
 fn entropy<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Figure {
-    let caption = "Mean entropy of each head's rows: 0 is all on one key, 1 as even as it can be.".to_owned();
+    let caption =
+        "Mean entropy of each head's rows, a share of what uniform weights have: 0 is all on one key."
+            .to_owned();
     let kind = FigureKind::Entropy(Entropy {
         layers: (0..run.sizes.b).map(|b| format!("batch {b}")).collect(),
         heads: run.sizes.h,
@@ -196,7 +203,7 @@ fn hull<T: Storage>(run: &Run<'_, T>, heads: &[Head]) -> Option<Figure> {
 pub(super) fn table(heads: &[Head]) -> Table {
     let head = [
         "head",
-        "entropy",
+        "entropy share",
         "saturated rows",
         "score variance",
         "top key",
@@ -205,6 +212,7 @@ pub(super) fn table(heads: &[Head]) -> Table {
         "value directions",
     ];
     let mut table = Table::new("heads", "Heads", &head);
+    table.columns[1].unit = Some("1 is uniform".to_owned());
     for head in heads {
         let looked = head.looked.as_ref();
         table.rows.push(vec![
@@ -231,5 +239,9 @@ mod tests {
         assert_eq!(pooled(&map, (2, 4), (1, 2), false), [3.5, 5.5]);
         assert_eq!(pooled(&map, (2, 4), (1, 2), true), [6.0, 8.0]);
         assert_eq!(pooled(&map, (2, 4), (2, 4), false), map);
+        let lost = [1.0, f64::NAN, 3.0, 4.0, 5.0, 6.0, f64::NAN, f64::NAN];
+        assert_eq!(pooled(&lost, (2, 4), (1, 2), false), [4.0, 3.5]);
+        assert_eq!(pooled(&lost, (2, 4), (1, 2), true), [6.0, 4.0]);
+        assert!(pooled(&lost, (2, 4), (2, 2), true)[3].is_nan());
     }
 }

@@ -50,6 +50,20 @@ pub struct AttentionInput<'a, T> {
 }
 
 /// Explains attention. `stage` is told what is being done, in a few words, before it is.
+///
+/// ```
+/// use spanwise_attention::Options;
+/// use spanwise_kernels::View;
+/// use spanwise_lens::explain::{AttentionInput, explain_attention};
+///
+/// let numbers: Vec<f32> = (0..2 * 16 * 8).map(|i| (i as f32 * 0.7).sin()).collect();
+/// let x = View::new(&numbers, &[2, 16, 8])?; // two heads, 16 tokens, width 8
+/// let options = Options::default();
+/// let input = AttentionInput { source: "two heads", q: x, k: x, v: x, options, command: "" };
+/// let found = explain_attention(&input, &mut |_| ())?;
+/// assert!(found.figure("heads").is_some() && !found.verdict.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn explain_attention<T: Storage>(
     input: &AttentionInput<'_, T>,
     stage: &mut dyn FnMut(&'static str),

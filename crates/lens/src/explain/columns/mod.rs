@@ -98,6 +98,28 @@ impl TableInput<'_> {
 }
 
 /// Explains a table. `stage` is told what is being done, in a few words, before it is.
+///
+/// ```
+/// use spanwise_kernels::View;
+/// use spanwise_lens::explain::{TableInput, Values, explain_table};
+/// use spanwise_lens::linear::FitFacts;
+///
+/// // Twelve rows of a, b and a + b: the third column repeats the others.
+/// let x: Vec<f64> = (0..12).flat_map(|i| [f64::from(i), f64::from(i * i), f64::from(i + i * i)]).collect();
+/// let y: Vec<f64> = (0..12).map(|i| 3.0 * f64::from(i) + f64::from(i % 3)).collect();
+/// let input = TableInput {
+///     source: "twelve rows",
+///     x: View::new(&x, &[12, 3])?,
+///     y: Values::Numbers(&y),
+///     weights: None,
+///     index: None,
+///     facts: &FitFacts::new("y", &["a", "b", "c"], 12),
+///     command: "",
+/// };
+/// let found = explain_table(&input, &mut |_| ())?;
+/// assert!(found.findings[0].sentence.contains('c'), "{}", found.findings[0].sentence);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn explain_table(
     input: &TableInput<'_>,
     stage: &mut dyn FnMut(&'static str),

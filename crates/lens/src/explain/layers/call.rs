@@ -13,7 +13,7 @@
 use crate::LessonError;
 use crate::explain::seen::seen;
 use spanwise_attention::{
-    AttentionError, MapSize, Options, Problem, Request, Sizes, Statistics, Team, forward_into,
+    AttentionError, Blocks, MapSize, Options, Problem, Request, Sizes, Statistics, Team, forward_into,
 };
 use spanwise_kernels::View;
 use spanwise_kernels::attention::Storage;
@@ -94,26 +94,28 @@ impl<'a, T: Storage> LayerCall<'a, T> {
 
     /// What each key receives from such rows, `B × H × M`.
     fn received_from(&self, rows: &[bool], sizes: Sizes) -> Result<Vec<f64>, LessonError> {
-        let Sizes { b, h, n, e, .. } = sizes;
+        let Sizes { b, h, n, m, e, .. } = sizes;
         let heads = rows.len() / (b * n);
         let rows = View::new(rows, &[b, heads, n, 1])?;
-        let hidden: Vec<T>;
         let both: Vec<bool>;
         let mut options = self.options;
-        match (self.options.mask, self.options.bias) {
+        // Whichever of mask and blocks is free hides rows without an entry for each of their keys: never an N × M mask.
+        match (self.options.mask, self.options.blocks) {
             (None, _) => options.mask = Some(rows),
-            // A mask of keys alone becomes a bias of keys alone: together they would be an N × M mask.
-            (Some(mask), None) if mask.with_leading_axes(4).dims()[2] == 1 => {
-                let bias = |keeps| T::from_f64(if keeps { 0.0 } else { f64::NEG_INFINITY });
-                hidden = mask.iter().map(bias).collect();
-                (options.mask, options.bias) = (Some(rows), Some(View::new(&hidden, mask.dims())?));
-            }
-            (Some(mask), _) => {
-                let mask = mask.with_leading_axes(4);
-                let dims = [b, mask.dims()[1].max(heads), n, mask.dims()[3]];
-                let (mask, rows) = (mask.broadcast_to(&dims)?, rows.broadcast_to(&dims)?);
-                both = mask.iter().zip(rows.iter()).map(|(kept, token)| kept && token).collect();
-                options.mask = Some(View::new(&both, &dims)?);
+            (Some(_), None) => options.blocks = Some(Blocks { rows: 1, cols: m.max(1), keep: rows }),
+            (Some(_), Some(blocks)) => {
+                let keep = blocks.keep.with_leading_axes(4);
+                let (down, across) = (n.div_ceil(blocks.rows), keep.dims()[3]);
+                let dims = [b, keep.dims()[1].max(heads), n, across];
+                let keep = keep.broadcast_to(&[b, dims[1], down, across])?;
+                let rows = rows.broadcast_to(&dims)?;
+                let kept = |(at, row): (usize, bool)| {
+                    let (line, j) = (at / across, at % across);
+                    let place = [line / (dims[1] * n), line / n % dims[1], line % n / blocks.rows, j];
+                    row && keep.get(&place) == Some(true)
+                };
+                both = rows.iter().enumerate().map(kept).collect();
+                options.blocks = Some(Blocks { rows: 1, cols: blocks.cols, keep: View::new(&both, &dims)? });
             }
         }
         let narrow = self.v.narrowed(self.v.rank().saturating_sub(1), 0..e.min(1)).unwrap_or(self.v);

@@ -32,7 +32,9 @@ fn entropy(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Figure {
         values[head.layer * most + head.index] = head.numbers.entropy_share;
     }
     let layers = layers.iter().enumerate().map(|(at, layer)| format!("{at} {}", layer.name)).collect();
-    let caption = "Mean entropy of each head's rows: 0 is all on one key, 1 as even as it can be.".to_owned();
+    let caption =
+        "Mean entropy of each head's rows, a share of what uniform weights have: 0 is all on one key."
+            .to_owned();
     let kind = FigureKind::Entropy(Entropy { layers, heads: most, values });
     figure("entropy", "Entropy by layer and head", caption, kind)
 }
@@ -54,6 +56,14 @@ fn spread<'h, 'a>(
     ranked.truncate(most);
     ranked.sort_by_key(|(rank, head)| (head.layer, *rank));
     ranked.into_iter().map(|(_, head)| head).collect()
+}
+
+/// What is said under maps of which rows are lost.
+const LEFT_OUT: &str = " Where a row of a cell is lost to a NaN, its batch entry is left out of the cell; a cell with no \
+                        other entry is empty.";
+
+fn left_out(layers: &[Layer<'_>], layer: usize, head: usize) -> Option<&'static str> {
+    layers[layer].tally.map().filter(|map| map.is_partly_lost(head)).map(|_| LEFT_OUT)
 }
 
 /// Each at the shape of its own layer.
@@ -88,8 +98,10 @@ fn small_maps(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
          fewer keys."
             .to_owned()
     };
+    let is_lost = |map: &HeadMap| left_out(layers, map.batch, map.head).is_some();
+    let lost = if drawn.iter().any(is_lost) { LEFT_OUT } else { "" };
     let caption = format!(
-        "Where each head looks, named by layer and head: queries down, keys across. {}{shapes}",
+        "Where each head looks, named by layer and head: queries down, keys across. {}{shapes}{lost}",
         drawn_of(drawn.len(), heads.len())
     );
     let kind = FigureKind::Heads(Heads { heads: drawn, of: heads.len() });
@@ -154,10 +166,11 @@ fn large_map(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
     let entries = if map.batch > 1 { format!(" of {} batch entries", map.batch) } else { String::new() };
     let caption = format!(
         "The head with the lowest entropy, of {}: queries down, keys across, {} × {} weights{entries} to a cell, by their mean \
-         and by their largest.",
+         and by their largest.{}",
         head.name,
         short(by.0),
-        short(by.1)
+        short(by.1),
+        left_out(layers, head.layer, head.index).unwrap_or_default()
     );
     Some(figure("map", "Weights", caption, FigureKind::Map(chosen)))
 }
@@ -166,7 +179,7 @@ fn large_map(layers: &[Layer<'_>], heads: &[Head<'_>]) -> Option<Figure> {
 pub(super) fn table(heads: &[Head<'_>]) -> Table {
     let columns = [
         "head",
-        "entropy",
+        "entropy share",
         "largest weight",
         "saturated rows",
         "top key",
@@ -178,6 +191,7 @@ pub(super) fn table(heads: &[Head<'_>]) -> Table {
     ];
     let mut table = Table::new("heads", "Heads", &columns);
     table.columns[columns.len() - 1].numeric = false;
+    table.columns[1].unit = Some("1 is uniform".to_owned());
     for head in heads {
         table.rows.push(vec![
             TableCell::Text(format!("{}.{}", head.layer, head.index)),

@@ -117,21 +117,39 @@ impl LayerMap {
 
     /// Mean and largest weights of a head's cells, `rows × cols` each: of one batch entry, or over all of them. `None`
     /// where there is no such head or entry.
+    ///
+    /// An entry in which a row of the cell is lost to a NaN is left out of it; a cell without any other is NaN.
     pub fn of(&self, head: usize, batch: Option<usize>) -> Option<(Vec<f64>, Vec<f64>)> {
         let entries = batch.map_or(0..self.batch, |entry| entry..entry + 1);
         if head >= self.heads || entries.is_empty() || entries.end > self.batch {
             return None;
         }
         let cells = self.rows * self.cols;
-        let (mut mean, mut max) = (vec![0.0; cells], vec![0.0; cells]);
-        let each = 1.0 / entries.len() as f64;
+        let (mut mean, mut max, mut counts) = (vec![0.0; cells], vec![0.0; cells], vec![0_usize; cells]);
         for entry in entries {
             let start = (entry * self.heads + head) * cells;
-            let (means, largest) = (&self.mean[start..start + cells], &self.max[start..start + cells]);
-            mean.iter_mut().zip(means).for_each(|(sum, &x)| *sum += each * f64::from(x));
-            max.iter_mut().zip(largest).for_each(|(most, &x)| *most = f64::max(*most, f64::from(x)));
+            let own = self.mean[start..start + cells].iter().zip(&self.max[start..start + cells]);
+            for (cell, (&weight, &largest)) in own.enumerate().filter(|(_, (weight, _))| !weight.is_nan()) {
+                mean[cell] += f64::from(weight);
+                max[cell] = f64::max(max[cell], f64::from(largest));
+                counts[cell] += 1;
+            }
+        }
+        for (cell, &count) in counts.iter().enumerate() {
+            if count == 0 {
+                (mean[cell], max[cell]) = (f64::NAN, f64::NAN);
+            } else {
+                mean[cell] /= count as f64;
+            }
         }
         Some((mean, max))
+    }
+
+    /// Whether a cell of the head is NaN in some batch entry: a row of it is lost.
+    pub fn is_partly_lost(&self, head: usize) -> bool {
+        let cells = self.rows * self.cols;
+        let parts = self.mean.chunks(cells.max(1)).skip(head).step_by(self.heads.max(1));
+        head < self.heads && parts.flatten().any(|weight| weight.is_nan())
     }
 }
 

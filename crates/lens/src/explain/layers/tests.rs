@@ -1,6 +1,6 @@
 use super::*;
 use crate::explain::{FigureKind, SATURATED};
-use spanwise_attention::{Causal, Options, Problem, reference};
+use spanwise_attention::{Blocks, Causal, Options, Problem, reference};
 use spanwise_kernels::{View, bf16};
 
 const B: usize = 2;
@@ -251,11 +251,21 @@ fn rows_that_a_nan_reaches_are_counted_and_left_out_of_means_and_mass() {
     let full: Vec<bool> = (0..H * n * m).map(|i| i % 7 != 3).collect();
     let mask = Some(View::new(&full, &[H, n, m]).unwrap());
     let few = mask.and_then(|mask| mask.at(0));
+    let bias: Vec<f64> = (0..n * m).map(|i| (i as f64).cos()).collect();
+    let bias = Some(View::new(&bias, &[n, m]).unwrap());
+    let keep: Vec<bool> = (0..H * 3 * 2).map(|i| i % 5 != 1).collect();
+    let keep = View::new(&keep, &[H, 3, 2]).unwrap();
+    let blocks = Some(Blocks { rows: 2, cols: 3, keep });
+    let one_column = Some(Blocks { rows: 2, cols: m, keep: keep.at(0).unwrap().narrowed(1, 0..1).unwrap() });
     let tokens: Vec<bool> = (0..B * n).map(|i| i != 1).collect();
     for options in [
         Options { causal, ..Options::default() },
         Options { causal, mask, ..Options::default() },
         Options { causal, mask: few, ..Options::default() },
+        Options { causal, mask, bias, ..Options::default() },
+        Options { causal, blocks, ..Options::default() },
+        Options { causal, mask: few, bias, blocks, ..Options::default() },
+        Options { causal, mask, blocks: one_column, ..Options::default() },
     ] {
         for tokens in [None, Some(tokens.as_slice())] {
             let mut tally = LayerTally::new(H);
@@ -280,6 +290,34 @@ fn rows_that_a_nan_reaches_are_counted_and_left_out_of_means_and_mass() {
                 assert!(tally.received(head).iter().zip(&received).all(|(a, b)| close(*a, *b)));
             }
         }
+    }
+}
+
+#[test]
+fn cells_of_lost_rows_are_means_of_the_other_entries_and_nan_where_there_are_none() {
+    let (n, m) = (4, 4);
+    let whole = Made::new(n, m, 1.0);
+    let mut made = Made::new(n, m, 1.0);
+    // Query 1 of the first entry's head 0, and query 2 of head 1 in both entries.
+    made.q[D] = f64::NAN;
+    made.q[(n + 2) * D] = f64::NAN;
+    made.q[((H + 1) * n + 2) * D] = f64::NAN;
+    let (mut tally, mut plain) = (LayerTally::new(H), LayerTally::new(H));
+    attended(&mut tally, &made.call(&Options::default(), None));
+    attended(&mut plain, &whole.call(&Options::default(), None));
+    let (map, plain) = (tally.map().unwrap(), plain.map().unwrap());
+    let ((mean, max), (second, largest)) = (map.of(0, None).unwrap(), plain.of(0, Some(1)).unwrap());
+    assert_eq!((&mean[m..2 * m], &max[m..2 * m]), (&second[m..2 * m], &largest[m..2 * m]));
+    assert_eq!(mean[..m], plain.of(0, None).unwrap().0[..m]);
+    let (mean, max) = map.of(1, None).unwrap();
+    assert!(
+        (0..n * m).all(|cell| (mean[cell].is_nan(), max[cell].is_nan()) == (cell / m == 2, cell / m == 2))
+    );
+    assert!((0..H).all(|head| map.is_partly_lost(head) && !plain.is_partly_lost(head)));
+    let found = explain_layers("model", &[Layer { name: "a", tally: &tally }]).unwrap();
+    for id in ["heads", "map"] {
+        let caption = &found.figure(id).unwrap().caption;
+        assert!(caption.contains("its batch entry is left out of the cell"), "{caption}");
     }
 }
 

@@ -246,6 +246,22 @@ pub struct Computation {
 }
 
 impl FitFacts {
+    /// Of a table of numbers whose `rows` are all used: with an intercept, and intervals of 95 %.
+    pub fn new(target: &str, names: &[&str], rows: usize) -> Self {
+        FitFacts {
+            target: target.to_owned(),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+            weights: None,
+            intercept: true,
+            confidence: 0.95,
+            encodings: Vec::new(),
+            rows_read: rows as u64,
+            rows_dropped: 0,
+            values_filled: 0,
+            streamed: false,
+        }
+    }
+
     /// `` `y` on 3 columns and an intercept ``.
     fn subject(&self) -> String {
         let columns = counted(self.names.len(), "column", "columns");

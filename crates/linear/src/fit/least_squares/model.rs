@@ -186,8 +186,8 @@ impl LinearFit {
         self.passes
     }
 
-    /// The condition number of the independent terms, shifted near their means unless those are small, and scaled to norm 1: an estimate from
-    /// below.
+    /// The condition number of the independent terms, shifted near their means unless those are small, and scaled to norm 1:
+    /// an estimate from below.
     pub fn condition(&self) -> f64 {
         self.condition
     }

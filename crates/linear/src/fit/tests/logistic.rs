@@ -179,6 +179,20 @@ fn complete_separation_is_said_with_its_direction() {
 }
 
 #[test]
+fn of_columns_in_which_classes_touch_the_one_with_the_fewest_such_rows_is_named() {
+    // In both no value of the first class is above one of the second; a keeps one row apart, b keeps three.
+    let (a, b) = ([0.0, 1.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0, 1.0, 2.0]);
+    let y = [false, false, false, true, true, true];
+    for (columns, expected) in [([a, b], 1), ([b, a], 0)] {
+        let x: Vec<f64> = (0..6).flat_map(|i| columns.map(|column| column[i])).collect();
+        let fit = Logistic::unpenalised().fit(View::new(&x, &[6, 2]).unwrap(), &y).unwrap();
+        let found = fit.separation.unwrap();
+        assert_eq!((found.kind, found.columns), (SeparationKind::Quasi, vec![expected]));
+        assert_eq!((found.separated_rows, found.boundary_rows), (3, 3));
+    }
+}
+
+#[test]
 fn the_one_column_that_separates_is_named_among_many_and_several_by_their_part() {
     let (n, p) = (300, 8);
     let (noise, _) = data(n, p, 2, 21);

@@ -6,8 +6,9 @@ async function unpack(text) {
   return Uint16Array.from({ length: plain.byteLength / 2 }, (_, i) => plain.getUint16(2 * i, true));
 }
 
-// Weights are packed as places on a logarithmic scale from low to high; 0 is none.
-const weight = (packed, scale) => (packed === 0 ? 0 : scale.low * (scale.high / scale.low) ** ((packed - 1) / 65534));
+// Weights are packed as places on a logarithmic scale from low to high; 0 is none, and LOST are rows that are NaN.
+const LOST = 65535;
+const weight = (packed, scale) => (packed === 0 ? 0 : scale.low * (scale.high / scale.low) ** ((packed - 1) / 65533));
 
 async function viewer(element) {
   const data = JSON.parse(one("script.maps", element).textContent);
@@ -41,7 +42,7 @@ async function viewer(element) {
     const cells = new ImageData(map.cols, map.rows);
     const packed = map[kind];
     for (let i = 0; i < packed.length; i++) {
-      if (packed[i] === 0) continue;
+      if (packed[i] === 0 || packed[i] === LOST) continue;
       const [r, g, b] = palette[Math.min(255, packed[i] >> 8)];
       cells.data.set([r, g, b, 255], 4 * i);
     }
@@ -82,6 +83,7 @@ async function viewer(element) {
       const i = at.y * map.cols + at.x;
       const number = (name) => readable(weight(map[name][i], map[name + "Scale"]), 3);
       const place = "query " + span(at.y, perQuery, map.queries) + ", key " + span(at.x, perKey, map.keys);
+      if (map.mean[i] === LOST) return place + ": lost to a NaN";
       return place + ": " + (map.max[i] === 0 ? "no weight" : "mean " + number("mean") + ", largest " + number("max"));
     }
     const pooled = perQuery * perKey > 1
