@@ -12,10 +12,10 @@
 //! lanes along the columns:
 //!
 //! ```text
-//!  for each LANES rows:
+//!  for each LANES rows, as many times as the first cache holds the rows:
 //!      for each vector of columns v, each row i:   Sᵢ, eᵢ += x[i][v] · w[v]
 //!      r = y − b − Σ lanes (Sᵢ − σ) − Σ lanes eᵢ                      σ goes before the lanes are added: two σ would leave the grid
-//!      for each vector of columns v, each row i:   Gᵥ, hᵥ += x[i][v] · rᵢ
+//!  for each three vectors of columns, each of these rows i:   Gᵥ, hᵥ += x[i][v] · rᵢ
 //! ```
 //!
 //! The bounds: `Σⱼ |xⱼ wⱼ| ≤ Σⱼ ‖xⱼ‖ |wⱼ|` in every row, and `|Σ xⱼ r| ≤ ‖xⱼ‖ ‖r‖` for every part of the rows. ‖r‖ is known
@@ -29,14 +29,12 @@ use std::ops::Range;
 
 /// Rows to a tile, of memory that does not lie row by row.
 const TILE: usize = 64;
-/// Numbers of columns for which the same place a few rows on is fetched: longer rows are streams of their own.
-const FETCHED: Range<usize> = 33..256;
+/// Up to this many columns the memory after some rows is fetched: longer rows are streams of their own.
+const FETCHED_BELOW: usize = 256;
 /// Up to this many columns, column-major memory is turned into rows.
 const TURNED_UP_TO: usize = 32;
-/// How many times LANES rows ahead memory is fetched.
-const AHEAD: usize = 2;
-/// Of shorter rows, which follow each other closely, the memory one page on is fetched: so many numbers.
-const PAGE: usize = 512;
+/// Numbers of the rows whose residuals are formed before their gradient: with what belongs to them less than half of the first cache.
+const STAYING: usize = 2048;
 /// How far above all sums σ starts, at least.
 const MARGIN: f64 = 16.0;
 
@@ -142,6 +140,7 @@ impl Kernel for Leaf<'_> {
         let mut rows = Aligned::zeros(width * TILE);
         let (mut x_scratch, mut y_scratch) = (Vec::new(), Vec::new());
         let mut target_rows = vec![0.0; TILE];
+        let mut residuals = Residuals { high: [0.0; TILE], low: [0.0; TILE] };
         for first in self.rows.clone().step_by(TILE) {
             let count = TILE.min(self.rows.end - first);
             let block = x.block(first, count, &mut x_scratch);
@@ -155,17 +154,27 @@ impl Kernel for Leaf<'_> {
                 }
             };
             let whole = count - count % S::LANES;
-            let short = d < FETCHED.start && stride < 2 * d && matches!(block.layout(), Layout::Rows { .. });
+            let short = d < FETCHED_BELOW && stride < 2 * d && matches!(block.layout(), Layout::Rows { .. });
+            let later = d.div_ceil(3 * S::LANES);
+            // Rows are read twice: as many at a time as stay in the first cache.
+            let height = (STAYING / stride.max(1) / S::LANES).clamp(1, TILE / S::LANES) * S::LANES;
             for (q, (target, sums)) in self.targets.iter().zip(&mut sums).enumerate() {
                 (0..count).for_each(|k| target_rows[k] = y.get(k, q));
-                for k in (0..whole).step_by(S::LANES) {
-                    let some = SomeRows { data: &data[k * stride..], stride, d };
-                    if short && q == 0 {
-                        some.fetch_a_page_on::<S>();
+                for first in (0..whole).step_by(height) {
+                    let end = whole.min(first + height);
+                    let mut ahead =
+                        Ahead::new(&data[first * stride..], (end - first) * stride, short && q == 0);
+                    for k in (first..end).step_by(S::LANES) {
+                        let some = SomeRows { data: &data[k * stride..], stride, d };
+                        // Some lines of each row are left to the second time they are read.
+                        ahead.fetch((S::LANES * stride / pack::PANEL).saturating_sub(S::LANES * later));
+                        let r = some.residual(isa, target, &target_rows[k..]);
+                        sums.add_residual(isa, r);
+                        isa.store(r.0, &mut residuals.high[k - first..]);
+                        isa.store(r.1, &mut residuals.low[k - first..]);
                     }
-                    let r = some.residual(isa, target, &target_rows[k..]);
-                    sums.add_residual(isa, r);
-                    some.add_gradient(isa, r, sums);
+                    let some = SomeRows { data: &data[first * stride..], stride, d };
+                    some.add_gradient(isa, &residuals, end - first, &mut ahead, sums);
                 }
                 (whole..count).for_each(|k| rest.add_row(&block, k, q, target_rows[k], target));
             }
@@ -198,6 +207,12 @@ impl Compensated {
         gradient[d] += r;
         self.squares[target] += r.high * r.high;
     }
+}
+
+/// The residuals of some rows: rounded, and what rounding left out.
+struct Residuals {
+    high: [f64; TILE],
+    low: [f64; TILE],
 }
 
 /// LANES residuals: rounded, and what rounding left out.
@@ -243,6 +258,43 @@ impl<S: Lanes<f64>> Sums<S> {
     }
 }
 
+/// The memory after some rows, fetched line by line while these are computed with: rows that are short follow each other closely, so
+/// what comes next is known, and in bursts the arithmetic would wait for memory and memory for the arithmetic.
+struct Ahead {
+    at: *const f64,
+    /// From one line to the next; 0 where nothing is to be fetched.
+    step: usize,
+}
+
+impl Ahead {
+    #[inline(always)]
+    fn new(data: &[f64], numbers: usize, wanted: bool) -> Self {
+        if wanted {
+            Ahead { at: data.as_ptr().wrapping_add(numbers), step: pack::PANEL }
+        } else {
+            Ahead { at: data.as_ptr(), step: 0 }
+        }
+    }
+
+    /// The next so many lines.
+    #[inline(always)]
+    fn fetch(&mut self, lines: usize) {
+        if self.step > 0 {
+            for _ in 0..lines {
+                prefetch(self.at);
+                self.at = self.at.wrapping_add(self.step);
+            }
+        }
+    }
+
+    /// The next line.
+    #[inline(always)]
+    fn next(&mut self) {
+        prefetch(self.at);
+        self.at = self.at.wrapping_add(self.step);
+    }
+}
+
 /// LANES rows of `d` numbers, `stride` apart.
 #[derive(Clone, Copy)]
 struct SomeRows<'a> {
@@ -252,23 +304,20 @@ struct SomeRows<'a> {
 }
 
 impl SomeRows<'_> {
-    /// As much memory as these rows take, one page on.
-    #[inline(always)]
-    fn fetch_a_page_on<S: Lanes<f64>>(&self) {
-        for at in (0..S::LANES * self.stride).step_by(pack::PANEL) {
-            prefetch(self.data.as_ptr().wrapping_add(PAGE + at));
-        }
-    }
-
     /// Vector `v` of the columns of row `i`; zeros beyond the last column.
+    ///
+    /// # Safety
+    /// Row `i` must lie inside `data`, and `v` must begin before column `d`; LAST says that it may reach beyond it.
     #[inline(always)]
-    fn vector<S: Lanes<f64>>(&self, isa: S, i: usize, v: usize, whole: bool) -> S::Vector {
-        let at = i * self.stride + v * S::LANES;
-        if whole {
-            // SAFETY: v · LANES + LANES ≤ d numbers of row i < LANES, all inside `data`: asserted where the rows are taken.
-            unsafe { isa.load_at(self.data.as_ptr().add(at)) }
-        } else {
-            isa.load_first(&self.data[at..i * self.stride + self.d])
+    unsafe fn vector<S: Lanes<f64>, const LAST: bool>(&self, isa: S, i: usize, v: usize) -> S::Vector {
+        // SAFETY: the caller's promise; of the last vector no more than the row has is read.
+        unsafe {
+            let at = self.data.as_ptr().add(i * self.stride + v * S::LANES);
+            if LAST {
+                isa.load_first(std::slice::from_raw_parts(at, self.d - v * S::LANES))
+            } else {
+                isa.load_at(at)
+            }
         }
     }
 
@@ -276,59 +325,134 @@ impl SomeRows<'_> {
     fn residual<S: Lanes<f64>>(&self, isa: S, target: &Target, y: &[f64]) -> Residual<S> {
         assert!((S::LANES - 1) * self.stride + self.d <= self.data.len() && self.d <= target.weights.len());
         let sigma = isa.splat(target.row);
-        let (mut grid, mut rest) = (isa.square(sigma), isa.square(isa.zero()));
+        let mut sums = (isa.square(sigma), isa.square(isa.zero()));
         let whole = self.d / S::LANES;
-        for (v, w) in target.weights.chunks_exact(S::LANES).enumerate().take(self.d.div_ceil(S::LANES)) {
-            let w = isa.load(w);
-            for i in 0..S::LANES {
-                if FETCHED.contains(&self.d) && (v * S::LANES).is_multiple_of(pack::PANEL) {
-                    // The same place a few rows on: the machine follows one stream better than LANES.
-                    let at = (i + AHEAD * S::LANES) * self.stride + v * S::LANES;
-                    prefetch(self.data.as_ptr().wrapping_add(at));
-                }
-                let x = self.vector(isa, i, v, v < whole);
-                let next = isa.fused_mul_add(x, w, grid.as_ref()[i]);
-                let taken = isa.sub(next, grid.as_ref()[i]);
-                grid.as_mut()[i] = next;
-                rest.as_mut()[i] = isa.add(rest.as_ref()[i], isa.fused_mul_sub(x, w, taken));
-            }
+        let mut weights = target.weights.chunks_exact(S::LANES);
+        for (v, w) in weights.by_ref().take(whole).enumerate() {
+            self.add_products::<S, false>(isa, v, isa.load(w), &mut sums);
         }
+        if let Some(w) = weights.next().filter(|_| whole * S::LANES < self.d) {
+            self.add_products::<S, true>(isa, whole, isa.load(w), &mut sums);
+        }
+        let (mut grid, rest) = sums;
         for grid in grid.as_mut() {
             *grid = isa.sub(*grid, sigma);
         }
         // On the grid, so these sums are exact.
-        let grid = isa.transpose(grid).as_ref().iter().fold(isa.zero(), |sum, &v| isa.add(sum, v));
-        let rest = isa.transpose(rest).as_ref().iter().fold(isa.zero(), |sum, &v| isa.add(sum, v));
+        let (grid, rest) = (lanes_of_each(isa, grid), lanes_of_each(isa, rest));
         let (r, lost) = two_sum(isa, isa.load(y), isa.sub(isa.zero(), grid));
         let (r, lost_too) = two_sum(isa, r, isa.splat(-target.intercept));
         two_sum(isa, r, isa.sub(isa.add(lost, lost_too), rest))
     }
 
+    /// Vector `v` of the columns of LANES rows, times their weights.
     #[inline(always)]
-    fn add_gradient<S: Lanes<f64>>(&self, isa: S, r: Residual<S>, sums: &mut Sums<S>) {
-        assert!((S::LANES - 1) * self.stride + self.d <= self.data.len());
-        let mut numbers = [0.0; 2 * pack::PANEL];
-        isa.store(r.0, &mut numbers);
-        isa.store(r.1, &mut numbers[pack::PANEL..]);
-        let (mut high, mut low) = (isa.square(isa.zero()), isa.square(isa.zero()));
+    fn add_products<S: Lanes<f64>, const LAST: bool>(
+        &self,
+        isa: S,
+        v: usize,
+        w: S::Vector,
+        (grid, rest): &mut (S::Square, S::Square),
+    ) {
         for i in 0..S::LANES {
-            high.as_mut()[i] = isa.splat(numbers[i]);
-            low.as_mut()[i] = isa.splat(numbers[pack::PANEL + i]);
-        }
-        let whole = self.d / S::LANES;
-        let columns = sums.grid.chunks_exact_mut(S::LANES).zip(sums.rest.chunks_exact_mut(S::LANES));
-        for (v, (grid, rest)) in columns.enumerate().take(self.d.div_ceil(S::LANES)) {
-            let (mut sum, mut left_out) = (isa.load(grid), isa.load(rest));
-            for i in 0..S::LANES {
-                let x = self.vector(isa, i, v, v < whole);
-                let (high, low) = (high.as_ref()[i], low.as_ref()[i]);
-                let next = isa.fused_mul_add(x, high, sum);
-                let taken = isa.sub(next, sum);
-                sum = next;
-                left_out = isa.add(left_out, isa.mul_add(x, low, isa.fused_mul_sub(x, high, taken)));
-            }
-            isa.store(sum, grid);
-            isa.store(left_out, rest);
+            // SAFETY: LANES rows lie inside `data`, asserted where they are taken; v · LANES < d, and without LAST no vector ends beyond.
+            let x = unsafe { self.vector::<S, LAST>(isa, i, v) };
+            let next = isa.fused_mul_add(x, w, grid.as_ref()[i]);
+            let taken = isa.sub(next, grid.as_ref()[i]);
+            grid.as_mut()[i] = next;
+            rest.as_mut()[i] = isa.add(rest.as_ref()[i], isa.fused_mul_sub(x, w, taken));
         }
     }
+
+    /// Adds `x · r` of `rows` rows to each column's sums.
+    #[inline(always)]
+    fn add_gradient<S: Lanes<f64>>(
+        &self,
+        isa: S,
+        r: &Residuals,
+        rows: usize,
+        ahead: &mut Ahead,
+        sums: &mut Sums<S>,
+    ) {
+        let whole = self.d / S::LANES;
+        let mut v = 0;
+        while v < whole {
+            // Four are two and two: one alone would wait for its own sums.
+            let count = match whole - v {
+                4 => 2,
+                left => left.min(3),
+            };
+            // The last vector goes with those before it where there is room.
+            let last = v + count == whole && whole * S::LANES < self.d && count < 3;
+            match (count, last) {
+                (1, false) => self.columns::<S, 1, false>(isa, (r, rows), v, ahead, sums),
+                (1, true) => self.columns::<S, 2, true>(isa, (r, rows), v, ahead, sums),
+                (2, false) => self.columns::<S, 2, false>(isa, (r, rows), v, ahead, sums),
+                (2, true) => self.columns::<S, 3, true>(isa, (r, rows), v, ahead, sums),
+                _ => self.columns::<S, 3, false>(isa, (r, rows), v, ahead, sums),
+            }
+            v += count + usize::from(last);
+        }
+        if v * S::LANES < self.d {
+            self.columns::<S, 1, true>(isa, (r, rows), v, ahead, sums);
+        }
+    }
+
+    /// The same of VECTORS vectors of columns from `v` on, the last of which may reach beyond the row.
+    #[inline(always)]
+    fn columns<S: Lanes<f64>, const VECTORS: usize, const LAST: bool>(
+        &self,
+        isa: S,
+        (r, rows): (&Residuals, usize),
+        v: usize,
+        ahead: &mut Ahead,
+        sums: &mut Sums<S>,
+    ) {
+        assert!(0 < rows && rows <= TILE && (rows - 1) * self.stride + self.d <= self.data.len());
+        let end = (v + VECTORS) * S::LANES;
+        assert!(if LAST { end - S::LANES < self.d } else { end <= self.d });
+        let (grid, rest) = (&mut sums.grid[v * S::LANES..end], &mut sums.rest[v * S::LANES..end]);
+        let (mut sum, mut left_out) = ([isa.zero(); VECTORS], [isa.zero(); VECTORS]);
+        for q in 0..VECTORS {
+            (sum[q], left_out[q]) = (isa.load(&grid[q * S::LANES..]), isa.load(&rest[q * S::LANES..]));
+        }
+        for i in 0..rows {
+            ahead.next();
+            let (high, low) = (isa.splat(r.high[i]), isa.splat(r.low[i]));
+            for q in 0..VECTORS {
+                // SAFETY: `rows` rows lie inside `data`, and of each the vectors up to the last, which ends beyond the row where LAST
+                // says so: asserted above.
+                let x = unsafe {
+                    if LAST && q + 1 == VECTORS {
+                        self.vector::<S, true>(isa, i, v + q)
+                    } else {
+                        self.vector::<S, false>(isa, i, v + q)
+                    }
+                };
+                let next = isa.fused_mul_add(x, high, sum[q]);
+                let taken = isa.sub(next, sum[q]);
+                sum[q] = next;
+                left_out[q] = isa.add(left_out[q], isa.mul_add(x, low, isa.fused_mul_sub(x, high, taken)));
+            }
+        }
+        for q in 0..VECTORS {
+            isa.store(sum[q], &mut grid[q * S::LANES..]);
+            isa.store(left_out[q], &mut rest[q * S::LANES..]);
+        }
+    }
+}
+
+/// The sum of the lanes of each row of a square, by pairs: a chain of additions would be waited for.
+#[inline(always)]
+fn lanes_of_each<S: Lanes<f64>>(isa: S, square: S::Square) -> S::Vector {
+    let mut columns = isa.transpose(square);
+    let columns = columns.as_mut();
+    let mut left = S::LANES;
+    while left > 1 {
+        left /= 2;
+        for i in 0..left {
+            columns[i] = isa.add(columns[i], columns[i + left]);
+        }
+    }
+    columns[0]
 }

@@ -12,7 +12,8 @@
 //!      for each group of up to 6 vectors of columns J:   sums[q][·] = Σₖ yₖ[q] · xₖ[J]
 //! ```
 //!
-//! 20 columns, a target and the ones are 70 multiply-adds a row with four lanes, 84 by panels. Four by three sums, three
+//! 20 columns, a target and the ones are 70 multiply-adds a row with four lanes, 84 by panels; 50 with eight lanes, where the last two
+//! blocks share a round through the rows. Four by three sums, three
 //! vectors and one broadcast are the 16 registers of AVX2, without a spill since nothing else lies in them.
 //!
 //! The last vector of a row may reach beyond its last column, into the next row: what that gives lies in rows and columns of G that
@@ -25,8 +26,8 @@ use super::pack::{self, PANEL, Rows};
 use super::{Block, Layout, prefetch};
 use crate::simd::{Lanes, Simd};
 
-/// Rows to a tile at most: half of the first cache.
-pub(super) const TILE: usize = 48;
+/// Rows to a tile at most: up to half of a first cache of 48 KiB. With half as many the beginnings and ends of the rounds are felt.
+pub(super) const TILE: usize = 96;
 /// Up to this many columns: with 50 or more panels are as fast, since each number is used often.
 pub(super) const UP_TO: usize = 32;
 /// Up to this many targets, the ones among them.
@@ -171,6 +172,16 @@ impl Narrow {
         let vectors = self.d.div_ceil(S::LANES);
         for first in (0..self.d).step_by(ROWS) {
             let mut v = first / S::LANES;
+            if S::LANES == PANEL && vectors - v == 2 {
+                // The last two blocks in one round through the rows.
+                let to = &mut self.sums.data;
+                if self.d - first - ROWS <= 4 {
+                    pass.stairs::<S, ROWS, 4>(isa, first, to);
+                } else {
+                    pass.stairs::<S, ROWS, 8>(isa, first, to);
+                }
+                break;
+            }
             while v < vectors {
                 // Four are two and two: one alone would wait for its own sums.
                 let count = match vectors - v {
@@ -319,6 +330,54 @@ impl Pass<'_> {
         }
     }
 
+    /// Columns `first .. first + ROWS`, which are one vector, against themselves and the last vector, and the first LAST columns of
+    /// that one against itself.
+    #[inline(always)]
+    fn stairs<S: Lanes<f64>, const ROWS: usize, const LAST: usize>(
+        &mut self,
+        isa: S,
+        first: usize,
+        to: &mut [f64],
+    ) {
+        let Tile { data, stride, rows } = self.tile;
+        assert!(
+            ROWS == PANEL
+                && S::LANES == PANEL
+                && LAST <= PANEL
+                && (rows - 1) * stride + first + 2 * ROWS <= data.len()
+        );
+        let (mut fetched, step) = self.ahead.take(rows);
+        self.rounds += 1;
+        let mut row = data[first..].as_ptr();
+        let mut upper = [[isa.zero(); 2]; ROWS];
+        let mut lower = [isa.zero(); LAST];
+        for _ in 0..rows {
+            prefetch(fetched);
+            // SAFETY: `rows` rows in all, and of each two vectors from `first` on lie inside the memory: asserted above.
+            unsafe {
+                let b = [isa.load_at(row), isa.load_at(row.add(ROWS))];
+                for r in 0..ROWS {
+                    let a = isa.splat(*row.add(r));
+                    upper[r] = [isa.mul_add(a, b[0], upper[r][0]), isa.mul_add(a, b[1], upper[r][1])];
+                }
+                for r in 0..LAST {
+                    lower[r] = isa.mul_add(isa.splat(*row.add(ROWS + r)), b[1], lower[r]);
+                }
+            }
+            fetched = fetched.wrapping_add(step);
+            row = row.wrapping_add(stride);
+        }
+        let own = start(first / PANEL) + first * PANEL;
+        let last = start(first / PANEL + 1) + first * PANEL;
+        for r in 0..ROWS {
+            add_to(isa, upper[r][0], &mut to[own + r * PANEL..]);
+            add_to(isa, upper[r][1], &mut to[last + r * PANEL..]);
+        }
+        for r in 0..LAST {
+            add_to(isa, lower[r], &mut to[last + (ROWS + r) * PANEL..]);
+        }
+    }
+
     /// COUNT targets ([`TILE`] numbers each) against `count` vectors from vector `v` on.
     #[inline(always)]
     fn beside<S: Lanes<f64>, const COUNT: usize>(
@@ -380,4 +439,10 @@ impl Pass<'_> {
             }
         }
     }
+}
+
+/// `to += sum`, one vector.
+#[inline(always)]
+fn add_to<S: Lanes<f64>>(isa: S, sum: S::Vector, to: &mut [f64]) {
+    isa.store(isa.add(isa.load(to), sum), to);
 }

@@ -12,8 +12,7 @@ use rayon::prelude::*;
 
 /// Up to this many columns several rows are taken at once.
 const INTERLEAVED_UP_TO: usize = 32;
-/// How far ahead of several rows memory is fetched, in numbers: a page. The rows are short, and the machine's own fetching
-/// stops short of them.
+/// How far ahead of rows memory is fetched, in numbers: a page. The machine's own fetching ends where a page does.
 const AHEAD: usize = 512;
 /// Numbers in a cache line.
 const LINE: usize = 8;
@@ -120,8 +119,11 @@ impl Multiply<'_> {
     #[inline(always)]
     fn row_by_row<S: Lanes<f64>>(&mut self, isa: S, stride: usize) {
         let d = self.w.len();
+        let fetched = if stride < 2 * d { d } else { 0 };
         for (i, out) in self.out.iter_mut().enumerate() {
             let row = &self.x.data()[i * stride..][..d];
+            let ahead = row.as_ptr().wrapping_add(AHEAD);
+            (0..fetched).step_by(LINE).for_each(|line| prefetch(ahead.wrapping_add(line)));
             *out = self.offset + dot(isa, row, self.w);
         }
     }

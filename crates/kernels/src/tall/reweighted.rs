@@ -23,7 +23,10 @@ use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
 use std::ops::Range;
 
 /// Rows to a tile.
-const TILE: usize = 128;
+const TILE: usize = 64;
+/// One thread takes a part of the tiles that is smaller than this part of its share of all of them: it needs less than a quarter of a whole
+/// pass's time, and waits for no other thread.
+const ALONE: usize = 4;
 
 /// The table and the point at which its rows are scored.
 #[derive(Clone, Copy)]
@@ -36,7 +39,7 @@ pub struct Reweighted<'a> {
     pub w: &'a [f64],
     /// The score of a row that equals the shift.
     pub offset: f64,
-    /// Only every so many tiles of 128 rows; 1 for all rows.
+    /// Only every so many tiles of 64 rows; 1 for all rows.
     pub every: usize,
 }
 
@@ -71,7 +74,9 @@ pub(super) fn reweighted_gram_on<A: Send>(
     let d = problem.x.cols();
     assert!(problem.shift.len() == d && problem.w.len() == d && problem.every > 0);
     let tiles = problem.x.rows().div_ceil(TILE).div_ceil(problem.every);
-    let (sums, said) = tree::reduce(
+    let all_threads = problem.every < ALONE * rayon::current_num_threads();
+    let (sums, said) = tree::reduce_by(
+        all_threads,
         tiles,
         tiles.div_ceil(64).max(4),
         &|tiles| dispatch(isa, Leaf { problem, tiles, weigh, merge }),

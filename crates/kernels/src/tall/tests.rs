@@ -387,7 +387,7 @@ fn a_reweighted_gram_matrix_is_that_of_the_weighted_rows() {
         let score =
             |i: usize| 0.25 + (0..case.d).map(|j| (case.x[(i, j)] - case.shift[j]) * w[j]).sum::<f64>();
         for every in [1, 2] {
-            let taken: Vec<usize> = (0..case.n).filter(|i| (i / 128).is_multiple_of(every)).collect();
+            let taken: Vec<usize> = (0..case.n).filter(|i| (i / 64).is_multiple_of(every)).collect();
             let rows = Matrix::from_fn(taken.len(), case.d + 2, |k, j| {
                 let (i, s) = (taken[k], score(taken[k]));
                 let value = match j {

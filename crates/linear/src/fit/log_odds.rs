@@ -15,38 +15,177 @@
 
 use spanwise_kernels::simd::{Isa, Kernel, Simd, dispatch};
 
-/// What is known of each row after its score: four numbers, in slices of one length.
+/// Rows taken together: sums of a slice are sums of every eighth row, added at the end, so that nothing waits for them.
+const TOGETHER: usize = 8;
+
+/// What follows from the scores of some rows, in slices of one length.
 pub(crate) struct LogOdds<'a> {
-    /// In.
-    pub(crate) scores: &'a [f64],
+    /// In: scores; out: residuals, the probability of the second class less whether the row belongs to it, times the row's weight.
+    pub(crate) scores: &'a mut [f64],
+    /// 1 for rows of the second class.
+    pub(crate) labels: &'a [usize],
+    pub(crate) weights: Option<&'a [f64]>,
     /// Out: the probability of the first class.
     pub(crate) first: &'a mut [f64],
     /// Out: the probability of the second class.
     pub(crate) second: &'a mut [f64],
-    /// Out: `ln(1+e)`.
-    pub(crate) losses: &'a mut [f64],
+}
+
+/// Sums over some rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Totals {
+    pub(crate) loss: f64,
+    pub(crate) weight: f64,
+    /// The largest |score| of a row with weight.
+    pub(crate) spread: f64,
+    /// Whether every row with weight is on its side.
+    pub(crate) separates: bool,
 }
 
 impl LogOdds<'_> {
+    pub(crate) fn compute(self) -> Totals {
+        dispatch(Isa::detected(), self)
+    }
+}
+
+impl Kernel for LogOdds<'_> {
+    type Output = Totals;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _isa: S) -> Totals {
+        let n = self.scores.len();
+        assert!(self.labels.len() == n && self.first.len() == n && self.second.len() == n);
+        assert!(self.weights.is_none_or(|weights| weights.len() == n));
+        let mut sums = Lanes::default();
+        let ones = [1.0; TOGETHER];
+        let mut at = 0;
+        while at + TOGETHER <= n {
+            let rows = at..at + TOGETHER;
+            let weights = match self.weights {
+                Some(weights) => weights[rows.clone()].as_chunks().0[0],
+                None => ones,
+            };
+            let mut some = Rows { weights, ..Rows::default() };
+            some.scores.copy_from_slice(&self.scores[rows.clone()]);
+            some.labels.copy_from_slice(&self.labels[rows.clone()]);
+            some.compute(&mut sums);
+            self.scores[rows.clone()].copy_from_slice(&some.scores);
+            self.first[rows.clone()].copy_from_slice(&some.first);
+            self.second[rows].copy_from_slice(&some.second);
+            at += TOGETHER;
+        }
+        if at < n {
+            // The rows that are missing have no weight.
+            let (mut some, left) = (Rows::default(), n - at);
+            some.weights[..left]
+                .copy_from_slice(self.weights.map_or(&ones[..left], |weights| &weights[at..]));
+            some.scores[..left].copy_from_slice(&self.scores[at..]);
+            some.labels[..left].copy_from_slice(&self.labels[at..]);
+            some.compute(&mut sums);
+            self.scores[at..].copy_from_slice(&some.scores[..left]);
+            self.first[at..].copy_from_slice(&some.first[..left]);
+            self.second[at..].copy_from_slice(&some.second[..left]);
+        }
+        sums.totals()
+    }
+}
+
+/// Eight rows.
+#[derive(Default)]
+struct Rows {
+    scores: [f64; TOGETHER],
+    labels: [usize; TOGETHER],
+    weights: [f64; TOGETHER],
+    first: [f64; TOGETHER],
+    second: [f64; TOGETHER],
+}
+
+/// [`Totals`] of every eighth row.
+#[derive(Default)]
+struct Lanes {
+    loss: [f64; TOGETHER],
+    weight: [f64; TOGETHER],
+    spread: [f64; TOGETHER],
+    /// Not 0 where a row with weight is on the other side.
+    astray: [u64; TOGETHER],
+}
+
+impl Rows {
+    #[inline(always)]
+    fn compute(&mut self, sums: &mut Lanes) {
+        for i in 0..TOGETHER {
+            let (score, weight, is_second) = (self.scores[i], self.weights[i], self.labels[i] == 1);
+            let size = score.abs();
+            let e = exp_of_negative(-size);
+            let more = 1.0 / (1.0 + e);
+            let less = e * more;
+            let first = if score > 0.0 { less } else { more };
+            let second = if score > 0.0 { more } else { less };
+            // Towards the row's own class.
+            let own = if is_second { score } else { -score };
+            let against = if own > 0.0 { 0.0 } else { size };
+            let counts = weight > 0.0;
+            sums.loss[i] += weight * (ln_1p_of_fraction(e) + against);
+            sums.weight[i] += weight;
+            sums.spread[i] = if counts & (size > sums.spread[i]) { size } else { sums.spread[i] };
+            sums.astray[i] |= u64::from(counts & !(own > 0.0));
+            self.scores[i] = weight * if is_second { -first } else { second };
+            (self.first[i], self.second[i]) = (first, second);
+        }
+    }
+}
+
+impl Lanes {
+    fn totals(&self) -> Totals {
+        Totals {
+            loss: self.loss.iter().sum(),
+            weight: self.weight.iter().sum(),
+            spread: self.spread.iter().fold(0.0, |most, &size| if size > most { size } else { most }),
+            separates: self.astray.iter().all(|&astray| astray == 0),
+        }
+    }
+}
+
+/// The roots of the weights that a step of Newton's method gives the rows, and their residuals over these roots.
+pub(crate) struct Roots<'a> {
+    pub(crate) weights: Option<&'a [f64]>,
+    pub(crate) first: &'a [f64],
+    pub(crate) second: &'a [f64],
+    /// No root is smaller.
+    pub(crate) least: f64,
+    /// Out.
+    pub(crate) roots: &'a mut [f64],
+    /// In: residuals; out: these over the roots.
+    pub(crate) residuals: &'a mut [f64],
+}
+
+impl Roots<'_> {
     pub(crate) fn compute(self) {
         dispatch(Isa::detected(), self);
     }
 }
 
-impl Kernel for LogOdds<'_> {
+impl Kernel for Roots<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, _isa: S) {
-        let out = self.first.iter_mut().zip(self.second).zip(self.losses);
-        for (&score, ((first, second), loss)) in self.scores.iter().zip(out) {
-            let e = exp_of_negative(-score.abs());
-            let more = 1.0 / (1.0 + e);
-            let less = e * more;
-            let positive = score > 0.0;
-            *first = if positive { less } else { more };
-            *second = if positive { more } else { less };
-            *loss = ln_1p_of_fraction(e);
+        let n = self.roots.len();
+        let (first, second, residuals) = (&self.first[..n], &self.second[..n], &mut self.residuals[..n]);
+        for i in 0..n {
+            self.roots[i] = first[i] * second[i];
+        }
+        if let Some(weights) = self.weights {
+            let weights = &weights[..n];
+            for i in 0..n {
+                self.roots[i] *= weights[i];
+            }
+        }
+        for i in 0..n {
+            let root = self.roots[i].sqrt();
+            let root = if root > self.least { root } else { self.least };
+            self.roots[i] = root;
+            residuals[i] /= root;
         }
     }
 }
@@ -150,16 +289,53 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_its_probabilities_whatever_the_length() {
-        for n in [0, 1, 3, 4, 7, 64, 101] {
+    fn every_row_has_its_probabilities_and_its_share_of_the_sums_whatever_the_length() {
+        for (n, weighted) in [0, 1, 3, 4, 7, 8, 9, 64, 101].into_iter().flat_map(|n| [(n, false), (n, true)])
+        {
             let scores: Vec<f64> = (0..n).map(|i| 0.37 * i as f64 - 12.0).collect();
-            let (mut first, mut second, mut losses) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
-            LogOdds { scores: &scores, first: &mut first, second: &mut second, losses: &mut losses }
-                .compute();
+            let labels: Vec<usize> = (0..n).map(|i| i % 3 % 2).collect();
+            let weights: Vec<f64> = (0..n).map(|i| if weighted { (i % 4) as f64 } else { 1.0 }).collect();
+            let given = weighted.then_some(&weights[..]);
+            let (mut first, mut second, mut residuals) = (vec![0.0; n], vec![0.0; n], scores.clone());
+            let totals = LogOdds {
+                scores: &mut residuals,
+                labels: &labels,
+                weights: given,
+                first: &mut first,
+                second: &mut second,
+            }
+            .compute();
+            let (mut loss, mut spread, mut separates) = (0.0, 0.0_f64, true);
             for i in 0..n {
                 let p = 1.0 / (1.0 + (-scores[i]).exp());
                 assert!((second[i] - p).abs() < 1e-15 && (first[i] + second[i] - 1.0).abs() < 1e-15);
-                assert!((losses[i] - (-scores[i].abs()).exp().ln_1p()).abs() < 1e-15);
+                let residual = weights[i] * (p - labels[i] as f64);
+                assert!((residuals[i] - residual).abs() <= 1e-15 * weights[i]);
+                let own = if labels[i] == 1 { scores[i] } else { -scores[i] };
+                loss += weights[i] * ((-own.abs()).exp().ln_1p() + (-own).max(0.0));
+                if weights[i] > 0.0 {
+                    spread = spread.max(own.abs());
+                    separates &= own > 0.0;
+                }
+            }
+            assert!((totals.loss - loss).abs() <= 1e-14 * loss);
+            assert_eq!(
+                (totals.weight, totals.spread, totals.separates),
+                (weights.iter().sum(), spread, separates)
+            );
+            let (mut roots, mut over) = (vec![0.0; n], residuals.clone());
+            Roots {
+                weights: given,
+                first: &first,
+                second: &second,
+                least: 1e-3,
+                roots: &mut roots,
+                residuals: &mut over,
+            }
+            .compute();
+            for i in 0..n {
+                let root = (weights[i] * first[i] * second[i]).sqrt().max(1e-3);
+                assert!((roots[i] / root - 1.0).abs() < 1e-15 && over[i] == residuals[i] / roots[i]);
             }
         }
     }

@@ -21,7 +21,7 @@
 //! probabilities, so a confident row loses no digits.
 
 use super::block::Block;
-use super::log_odds::LogOdds;
+use super::log_odds::{LogOdds, Roots};
 use super::passes;
 use faer::Mat;
 use rayon::prelude::*;
@@ -183,11 +183,8 @@ impl<T: Element> Problem<'_, T> {
             targets.copy_from_slice(scores);
             self.sum_log_odds(rows.clone(), targets, &mut probabilities, &mut sums);
             let (first, second) = probabilities.split_at(rows.len());
-            let out = roots.iter_mut().zip(targets).zip(first.iter().zip(second));
-            for (row, ((root, residual), (p, q))) in rows.zip(out) {
-                *root = (self.weight(row) * p * q).sqrt().max(LEAST_ROOT);
-                *residual /= *root;
-            }
+            let weights = self.weights.map(|weights| &weights[rows]);
+            Roots { weights, first, second, least: LEAST_ROOT, roots, residuals: targets }.compute();
             sums
         };
         let (gram, sums) = reweighted_gram(&problem, &weigh, &|a, b| Sums {
@@ -302,21 +299,12 @@ impl<T: Element> Problem<'_, T> {
         sums: &mut Sums,
     ) {
         let (first, second) = probabilities.split_at_mut(rows.len());
-        let mut losses = vec![0.0; rows.len()];
-        LogOdds { scores: products, first, second, losses: &mut losses }.compute();
-        let out = products.iter_mut().zip(first.iter().zip(&*second)).zip(&losses);
-        for (row, ((product, (first, second)), loss)) in rows.zip(out) {
-            let (score, is_second, weight) = (*product, self.labels[row] == 1, self.weight(row));
-            let right_side = if is_second { score > 0.0 } else { score < 0.0 };
-            let against = if right_side { 0.0 } else { score.abs() };
-            if weight > 0.0 {
-                sums.spread = sums.spread.max(score.abs());
-                sums.separates &= right_side;
-            }
-            sums.loss += weight * (loss + against);
-            sums.weight += weight;
-            *product = weight * if is_second { -first } else { *second };
-        }
+        let (labels, weights) = (&self.labels[rows.clone()], self.weights.map(|weights| &weights[rows]));
+        let found = LogOdds { scores: products, labels, weights, first, second }.compute();
+        sums.loss += found.loss;
+        sums.weight += found.weight;
+        sums.spread = sums.spread.max(found.spread);
+        sums.separates &= found.separates;
     }
 
     fn finish(&self, a: &[f64], mut sums: Sums, request: Request) -> Evaluation {
