@@ -24,9 +24,6 @@ use std::ops::Range;
 
 /// Rows to a tile.
 const TILE: usize = 64;
-/// One thread takes a part of the tiles that is smaller than this part of its share of all of them: it needs less than a quarter of a whole
-/// pass's time, and waits for no other thread.
-const ALONE: usize = 4;
 
 /// The table and the point at which its rows are scored.
 #[derive(Clone, Copy)]
@@ -74,9 +71,7 @@ pub(super) fn reweighted_gram_on<A: Send>(
     let d = problem.x.cols();
     assert!(problem.shift.len() == d && problem.w.len() == d && problem.every > 0);
     let tiles = problem.x.rows().div_ceil(TILE).div_ceil(problem.every);
-    let all_threads = problem.every < ALONE * rayon::current_num_threads();
-    let (sums, said) = tree::reduce_by(
-        all_threads,
+    let (sums, said) = tree::reduce(
         tiles,
         tiles.div_ceil(64).max(4),
         &|tiles| dispatch(isa, Leaf { problem, tiles, weigh, merge }),

@@ -12,25 +12,12 @@ pub(super) fn reduce<T: Send>(
     map: &(dyn Fn(Range<usize>) -> T + Sync),
     merge: &(dyn Fn(T, T) -> T + Sync),
 ) -> T {
-    reduce_by(true, rows, leaf, map, merge)
-}
-
-/// [`reduce`] by all threads, or by this one alone: the tree is the same, and so are the bits. Work of a fraction of a millisecond is done
-/// sooner alone where another program shares the cores, since each wait for all threads may last as long as its turn.
-pub(super) fn reduce_by<T: Send>(
-    all_threads: bool,
-    rows: usize,
-    leaf: usize,
-    map: &(dyn Fn(Range<usize>) -> T + Sync),
-    merge: &(dyn Fn(T, T) -> T + Sync),
-) -> T {
     let leaf = leaf.max(1);
     let leaves = rows.div_ceil(leaf).max(1);
-    subtree(all_threads, 0..leaves, &|i| map(i * leaf..((i + 1) * leaf).min(rows)), merge)
+    subtree(0..leaves, &|i| map(i * leaf..((i + 1) * leaf).min(rows)), merge)
 }
 
 fn subtree<T: Send>(
-    all_threads: bool,
     leaves: Range<usize>,
     map: &(dyn Fn(usize) -> T + Sync),
     merge: &(dyn Fn(T, T) -> T + Sync),
@@ -40,9 +27,8 @@ fn subtree<T: Send>(
         return map(leaves.start);
     }
     let middle = leaves.start + leaves.len() / 2;
-    let left = || subtree(all_threads, leaves.start..middle, map, merge);
-    let right = || subtree(all_threads, middle..leaves.end, map, merge);
-    let (left, right) = if all_threads { rayon::join(left, right) } else { (left(), right()) };
+    let (left, right) =
+        rayon::join(|| subtree(leaves.start..middle, map, merge), || subtree(middle..leaves.end, map, merge));
     merge(left, right)
 }
 

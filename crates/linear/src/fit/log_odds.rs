@@ -123,12 +123,14 @@ impl Rows {
             let second = if score > 0.0 { more } else { less };
             // Towards the row's own class.
             let own = if is_second { score } else { -score };
-            let against = if own > 0.0 { 0.0 } else { size };
+            // A score that is no number is on no side.
+            let right_side = own > 0.0;
+            let against = if right_side { 0.0 } else { size };
             let counts = weight > 0.0;
             sums.loss[i] += weight * (ln_1p_of_fraction(e) + against);
             sums.weight[i] += weight;
-            sums.spread[i] = if counts & (size > sums.spread[i]) { size } else { sums.spread[i] };
-            sums.astray[i] |= u64::from(counts & !(own > 0.0));
+            sums.spread[i] = if counts && size > sums.spread[i] { size } else { sums.spread[i] };
+            sums.astray[i] |= u64::from(counts && !right_side);
             self.scores[i] = weight * if is_second { -first } else { second };
             (self.first[i], self.second[i]) = (first, second);
         }
@@ -147,7 +149,7 @@ impl Lanes {
 }
 
 /// The roots of the weights that a step of Newton's method gives the rows, and their residuals over these roots.
-pub(crate) struct Roots<'a> {
+pub(crate) struct NewtonWeights<'a> {
     pub(crate) weights: Option<&'a [f64]>,
     pub(crate) first: &'a [f64],
     pub(crate) second: &'a [f64],
@@ -159,13 +161,13 @@ pub(crate) struct Roots<'a> {
     pub(crate) residuals: &'a mut [f64],
 }
 
-impl Roots<'_> {
+impl NewtonWeights<'_> {
     pub(crate) fn compute(self) {
         dispatch(Isa::detected(), self);
     }
 }
 
-impl Kernel for Roots<'_> {
+impl Kernel for NewtonWeights<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -324,7 +326,7 @@ mod tests {
                 (weights.iter().sum(), spread, separates)
             );
             let (mut roots, mut over) = (vec![0.0; n], residuals.clone());
-            Roots {
+            NewtonWeights {
                 weights: given,
                 first: &first,
                 second: &second,

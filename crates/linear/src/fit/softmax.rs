@@ -21,7 +21,7 @@
 //! probabilities, so a confident row loses no digits.
 
 use super::block::Block;
-use super::log_odds::{LogOdds, Roots};
+use super::log_odds::{LogOdds, NewtonWeights};
 use super::passes;
 use faer::Mat;
 use rayon::prelude::*;
@@ -184,7 +184,7 @@ impl<T: Element> Problem<'_, T> {
             self.sum_log_odds(rows.clone(), targets, &mut probabilities, &mut sums);
             let (first, second) = probabilities.split_at(rows.len());
             let weights = self.weights.map(|weights| &weights[rows]);
-            Roots { weights, first, second, least: LEAST_ROOT, roots, residuals: targets }.compute();
+            NewtonWeights { weights, first, second, least: LEAST_ROOT, roots, residuals: targets }.compute();
             sums
         };
         let (gram, sums) = reweighted_gram(&problem, &weigh, &|a, b| Sums {
