@@ -215,9 +215,10 @@ impl Kernel for NarrowLeaf<'_> {
         let (mut sums, mut beside) = (Narrow::new(d, targets), Targets::new(targets));
         let mut scratch = Aligned::zeros(narrow::TILE * narrow::stride(d));
         let (mut x_scratch, mut y_scratch) = (Vec::new(), Vec::new());
-        for first in self.rows.clone().step_by(narrow::TILE) {
+        let height = narrow::height::<S>();
+        for first in self.rows.clone().step_by(height) {
             stop::check();
-            let count = narrow::TILE.min(self.rows.end - first);
+            let count = height.min(self.rows.end - first);
             let roots = roots(self.tall, &(first..first + count));
             let rows = pack::Rows {
                 x: checked(x, first, count, &mut x_scratch),

@@ -28,6 +28,12 @@ use crate::simd::{Lanes, Simd};
 
 /// Rows to a tile at most: up to half of a first cache of 48 KiB. With half as many the beginnings and ends of the rounds are felt.
 pub(super) const TILE: usize = 96;
+
+/// Rows to a tile: with four lanes, where a round takes longer and first caches are smaller, half as many.
+pub(super) const fn height<S: Lanes<f64>>() -> usize {
+    if S::LANES < PANEL { TILE / 2 } else { TILE }
+}
+
 /// Up to this many columns: with 50 or more panels are as fast, since each number is used often.
 pub(super) const UP_TO: usize = 32;
 /// Up to this many targets, the ones among them.
