@@ -21,6 +21,9 @@ const WORTH_HALVING: usize = 1 << 20;
 const HALVED_TO: usize = 16;
 /// A block has so few rows that what is noted and kept about them fits into this many bytes.
 const NOTED_BYTES: usize = 32 << 20;
+/// The largest blocks are for rows about which no more than this is noted and kept in all: the rest would leave the second cache before it
+/// is used.
+const NOTED_IN_CACHE: usize = 1 << 20;
 /// Sums over rows (received mass, maps) are formed by at most so many items of a group.
 const ITEMS_PER_GROUP: usize = 16;
 
@@ -98,7 +101,8 @@ pub(crate) fn items(sizes: &Sizes, cut: &Cut) -> Vec<Item> {
 
 /// How many rows to a block, so that the `rows` of each of some groups are cut into blocks of about equal size.
 fn block_size(groups: usize, rows: usize, cut: &Cut) -> usize {
-    let usual = if groups * rows >= ENOUGH_BLOCKS * cut.most_rows {
+    let worth_it = cut.row_bytes * cut.most_rows <= NOTED_IN_CACHE;
+    let usual = if worth_it && groups * rows >= ENOUGH_BLOCKS * cut.most_rows {
         cut.most_rows
     } else if rows >= LARGE_FROM {
         2 * BLOCK_ROWS
@@ -323,5 +327,8 @@ mod tests {
         assert_eq!(rows(1, 500, 64, 256), [64, 64, 64, 64, 64, 64, 64, 52]);
         assert_eq!(rows(32, 128, 64, 256), [128; 32]);
         assert_eq!(rows(3, 128, 64, 256), [64; 6]);
+        let sizes = Sizes { b: 1, h: 1, g: 1, n: 4096, m: 2048, d: 64, e: 64 };
+        let kept = Cut { most_rows: 256, row_bytes: 4 * 2048, summed: false };
+        assert!(items(&sizes, &kept).iter().all(|item| item.rows.len() == 128));
     }
 }
