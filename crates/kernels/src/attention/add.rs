@@ -4,13 +4,13 @@
 //! for each key that is not hidden:  o[column] += a[key]·v[key][column]
 //! ```
 //!
-//! Memory is read from front to back: whole rows are added, in registers where they fit and otherwise in memory, two rows for each
-//! time the sums are read and written. Where few vectors make a row, several keys are added up side by side, so that no sum waits
+//! Memory is read from front to back: whole rows are added, in registers where they fit, sixteen vectors of them where there are thirty-two
+//! registers, and otherwise in memory, two rows for each time the sums are read and written. Where few vectors make a row, several keys are added up side by side, so that no sum waits
 //! for the one before it.
 
 use super::rows::Rows;
 use super::storage::Storage;
-use crate::simd::{Float, Real};
+use crate::simd::{Float, Real, Registers};
 
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 pub(super) const HIDDEN: f64 = -1.0;
@@ -26,7 +26,11 @@ pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
     out: &mut [T::Real],
 ) {
     let mut column = 0;
-    if out.len() > 8 * S::LANES {
+    if S::REGISTERS == Registers::ThirtyTwo {
+        while out.len() - column >= 16 * S::LANES {
+            column += add_columns::<T, S, 16, 1>(isa, weights, values, out, column);
+        }
+    } else if out.len() > 8 * S::LANES {
         column = add_rows::<T, S>(isa, weights, values, sums, out);
     }
     while column < out.len() {

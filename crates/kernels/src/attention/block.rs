@@ -13,7 +13,7 @@ use super::products::{Products, Scoring, Weighing};
 use super::scratch::{Room, Scratch};
 use super::statistics::{Settled, Wanted};
 use super::storage::Storage;
-use super::sweep::{Sums, exponentials};
+use super::sweep::total;
 use super::top::Candidates;
 use super::wide::Wide;
 use crate::Element;
@@ -187,6 +187,12 @@ impl<T: Storage> Attend<'_, '_, T> {
     }
 }
 
+/// What scores are reduced by: the maximum. Where nothing has been seen yet that is −∞, and −∞ − −∞ would be NaN.
+#[inline(always)]
+fn base_of<A: Real, S: Float<A>>(isa: S, max: S::Vector) -> S::Vector {
+    isa.where_greater(max, isa.splat(A::NEG_INFINITY), max, isa.splat(A::ZERO))
+}
+
 pub(super) fn reach<T>(block: &Block<'_, T>, first: usize, count: usize) -> Reach {
     let rows = &block.spans[first..(first + count).min(block.spans.len())];
     let every = Span { start: 0, end: usize::MAX };
@@ -219,7 +225,10 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
 
     /// Scores of one panel and tile to weights, with the maximum and the sum brought up to date.
     #[inline(always)]
-    fn softmax<S: Float<T::Real>>(&mut self, isa: S, panel: usize, at: At) {
+    fn softmax<S: Float<T::Real>>(&mut self, isa: S, panel: usize, at: At)
+    where
+        P: Products<T, S>,
+    {
         let lanes = S::LANES;
         let rows = panel * lanes..(panel + 1) * lanes;
         let seen = Seen::new(at.number, at.tile, self.reach[panel].some);
@@ -227,9 +236,7 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         let scores = &mut self.scores[first..][..(at.tile.end - at.tile.start) * lanes];
         let old = isa.load(&self.max[rows.clone()]);
         let max = isa.load(&self.next[rows.clone()]);
-        // Where nothing has been seen yet the maximum is −∞, and −∞ − −∞ would be NaN.
-        let nothing = isa.splat(T::Real::NEG_INFINITY);
-        let base = isa.where_greater(max, nothing, max, isa.splat(T::Real::ZERO));
+        let base = base_of(isa, max);
         let alpha = exp2(isa, isa.sub(old, base));
         let before = isa.load(&self.sum[rows.clone()]);
         let sum = if let Some(notes) = &mut self.notes {
@@ -240,10 +247,10 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
             }
             let step = Step { old, max, base, alpha, sum: before };
             notes.exponentials(isa, panel, &seen, &step, scores)
+        } else if self.dropped.is_empty() {
+            self.products.exponentials(isa, panel, seen.keys, base, scores)
         } else {
-            let scores = &mut scores[seen.keys.start * lanes..seen.keys.end * lanes];
-            let [a, b, c, d] = exponentials::<_, S, 4, false, false>(isa, base, scores, [Sums::none(isa); 4]);
-            isa.add(isa.add(a.sum, b.sum), isa.add(c.sum, d.sum))
+            total(isa, base, &mut scores[seen.keys.start * lanes..seen.keys.end * lanes])
         };
         isa.store(max, &mut self.max[rows.clone()]);
         isa.store(isa.mul_add(before, alpha, sum), &mut self.sum[rows.clone()]);
@@ -274,12 +281,30 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
             inverse: divides.then_some(&*self.max),
             out: &mut *self.out,
             width: self.width,
+            next: self.block.tiles.get(number + 1).copied(),
         };
+        let left = self.products.left_scores();
         let done = self.products.weigh(isa, of);
         if !done {
+            if left {
+                self.exponentials_in_place(isa, slot, tile);
+            }
             self.weigh_carefully(lanes, slot, tile, number == 0);
         }
         done && divides
+    }
+
+    /// Scores of one tile to weights, after the softmax has left them as they are.
+    #[inline(always)]
+    fn exponentials_in_place<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
+        let lanes = S::LANES;
+        for panel in 0..self.reach.len() {
+            let seen = self.reach[panel].some.within(&tile);
+            let max = isa.load(&self.next[panel * lanes..]);
+            let base = base_of(isa, max);
+            let first = panel * self.stride + slot * SLOT_KEYS * lanes;
+            total(isa, base, &mut self.scores[first + seen.start * lanes..first + seen.end * lanes]);
+        }
     }
 
     /// The weights of one tile, with zeros where they are dropped. Those of the softmax stay, for its statistics.

@@ -23,14 +23,16 @@
 use super::TILE_KEYS;
 use super::block::{Attend, Forward, SLOT_KEYS};
 use super::buffer::Buffer;
+use super::exp::exp2;
 use super::multiply::Pairs;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
-use super::storage::copy_row;
+use super::storage::{copy_row, lying_row};
 use super::wide::factor;
 use crate::bf16;
-use crate::simd::{PairDots, PairKernel};
+use crate::simd::{MOST_LANES, PairDots, PairKernel};
+use std::ops::Range;
 
 /// Beyond this factor what sums below 2⁻¹²⁶ lose could be seen in a score.
 const LARGEST_FACTOR: f64 = (1u64 << 63) as f64;
@@ -61,6 +63,7 @@ impl PairKernel for OnPairs<'_, '_> {
 /// Memory of [`Dots`].
 pub(super) struct DotBuffers {
     queries: Buffer<bf16>,
+    lines: Buffer<bf16>,
     keys: Buffer<bf16>,
     strips: Buffer<bf16>,
     weights: Buffer<bf16>,
@@ -70,6 +73,7 @@ impl DotBuffers {
     pub(super) const fn new() -> Self {
         DotBuffers {
             queries: Buffer::new(),
+            lines: Buffer::new(),
             keys: Buffer::new(),
             strips: Buffer::new(),
             weights: Buffer::new(),
@@ -77,14 +81,20 @@ impl DotBuffers {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.queries.bytes() + self.keys.bytes() + self.strips.bytes() + self.weights.bytes()
+        self.queries.bytes()
+            + self.lines.bytes()
+            + self.keys.bytes()
+            + self.strips.bytes()
+            + self.weights.bytes()
     }
 }
 
 /// A block's products, pair by pair.
 struct Dots<'a> {
-    /// `(panels, D/2, LANES, 2)`.
-    queries: &'a [bf16],
+    /// `(panels, D/2, LANES, 2)`; packed when they are first used.
+    queries: &'a mut [bf16],
+    /// Queries of a panel, row by row.
+    lines: &'a mut [bf16],
     /// Rows that do not lie as they are needed.
     rows: &'a mut [bf16],
     /// `(strips, TILE_KEYS/2, 2·LANES, 2)`.
@@ -92,22 +102,23 @@ struct Dots<'a> {
     /// `(panels, SLOT_KEYS/2, LANES, 2)`.
     weights: &'a mut [bf16],
     factor: f32,
+    /// The exponentials have left their weights there.
+    narrowed: bool,
 }
 
 impl<'a> Dots<'a> {
     #[inline(always)]
-    fn new<S: PairDots>(isa: S, block: &Block<'_, bf16>, buffers: &'a mut DotBuffers) -> Self {
+    fn new<S: PairDots>(_: S, block: &Block<'_, bf16>, buffers: &'a mut DotBuffers) -> Self {
         let panels = block.spans.len().div_ceil(S::LANES);
         let (depth, width) = (block.keys.width(), block.values.width());
-        let rows = buffers.keys.reserve(TILE_KEYS.max(S::LANES) * depth.next_multiple_of(2).max(width));
-        let queries = buffers.queries.reserve(panels * depth.next_multiple_of(2) * S::LANES);
-        pack_queries(isa, block, rows, queries);
         Dots {
-            queries,
-            rows,
+            queries: buffers.queries.reserve(panels * depth.next_multiple_of(2) * S::LANES),
+            lines: buffers.lines.reserve(depth * S::LANES),
+            rows: buffers.keys.reserve(TILE_KEYS * depth.next_multiple_of(2).max(width)),
             strips: buffers.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
             weights: buffers.weights.reserve(panels * SLOT_KEYS * S::LANES),
             factor: factor(block) as f32,
+            narrowed: false,
         }
     }
 
@@ -120,7 +131,15 @@ impl<'a> Dots<'a> {
         for key in (0..count).step_by(2) {
             let a = values.row(key);
             let b = if key + 1 < count { values.row(key + 1) } else { &[] };
-            for column in (0..of.width).step_by(S::LANES) {
+            let whole = if b.is_empty() { 0 } else { width - width % vector };
+            for column in (0..whole).step_by(vector) {
+                let to = &mut self.strips[column * TILE_KEYS + key * vector..][..2 * vector];
+                // SAFETY: both rows hold a vector of columns and the next from `column` on.
+                let [low, high] = unsafe { isa.zip_two_at(a.as_ptr().add(column), b.as_ptr().add(column)) };
+                isa.store_pairs(low, to);
+                isa.store_pairs(high, &mut to[vector..]);
+            }
+            for column in (whole..of.width).step_by(S::LANES) {
                 let end = if column + S::LANES < width { column + S::LANES } else { width };
                 let b = if b.is_empty() { b } else { &b[column..end] };
                 let (strip, half) = (column / vector, column / S::LANES % 2);
@@ -176,21 +195,40 @@ impl<'a> Dots<'a> {
     }
 }
 
-/// `qt[panel][i][lane] = (q[row][2i], q[row][2i + 1])`, with a 0 where the width is odd; rows behind the last repeat it.
+/// `qt[panel][i][lane] = (q[row][2i], q[row][2i + 1])` for some panels, with a 0 where the width is odd; rows behind the last repeat it.
 #[inline(always)]
-fn pack_queries<S: PairDots>(isa: S, block: &Block<'_, bf16>, lines: &mut [bf16], queries: &mut [bf16]) {
+fn pack_queries<S: PairDots>(
+    isa: S,
+    block: &Block<'_, bf16>,
+    panels: Range<usize>,
+    lines: &mut [bf16],
+    queries: &mut [bf16],
+) {
     let (lanes, depth) = (S::LANES, block.keys.width());
     let pairs = depth.div_ceil(2);
-    for (panel, to) in queries.chunks_exact_mut(2 * pairs * lanes).enumerate() {
+    for panel in panels.start..panels.end {
+        let to = &mut queries[panel * 2 * pairs * lanes..][..2 * pairs * lanes];
+        let (mut rows, mut lie) = ([&[][..]; MOST_LANES], true);
         for lane in 0..lanes {
             let (part, query) = block.query(panel * lanes + lane);
-            copy_row(&part.queries, query, &mut lines[lane * depth..][..depth]);
+            match lying_row(&part.queries, query) {
+                Some(row) => rows[lane] = row,
+                None => lie = false,
+            }
+        }
+        if !lie {
+            for lane in 0..lanes {
+                let (part, query) = block.query(panel * lanes + lane);
+                copy_row(&part.queries, query, &mut lines[lane * depth..][..depth]);
+            }
+            for lane in 0..lanes {
+                rows[lane] = &lines[lane * depth..][..depth];
+            }
         }
         for i in (0..pairs).step_by(lanes) {
             let mut square = isa.square(isa.splat(0.0));
             for lane in 0..lanes {
-                let line = &lines[lane * depth..][..depth];
-                square.as_mut()[lane] = isa.as_vector(isa.load_pairs(&line[2 * i..]));
+                square.as_mut()[lane] = isa.as_vector(isa.load_pairs(&rows[lane][2 * i..]));
             }
             let square = isa.transpose(square);
             for pair in 0..lanes.min(pairs - i) {
@@ -202,10 +240,70 @@ fn pack_queries<S: PairDots>(isa: S, block: &Block<'_, bf16>, lines: &mut [bf16]
 
 impl<S: PairDots> Products<bf16, S> for Dots<'_> {
     #[inline(always)]
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, '_, bf16>) {
+    fn score(&mut self, isa: S, mut of: Scoring<'_, '_, '_, bf16>) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
         let keys = Rows::stored(table, range, table.width().next_multiple_of(2), self.rows);
-        of.run::<S, Pairs>(isa, self.queries, keys, self.factor);
+        for panels in of.groups() {
+            if of.is_first() {
+                of.block.fetch_queries(panels.end * S::LANES, 2 * S::LANES);
+                pack_queries(isa, of.block, panels.clone(), self.lines, self.queries);
+            }
+            of.fetch_values(&panels);
+            of.run::<S, Pairs>(isa, panels, self.queries, keys, self.factor);
+        }
+    }
+
+    #[inline(always)]
+    fn exponentials(
+        &mut self,
+        isa: S,
+        panel: usize,
+        keys: Range<usize>,
+        base: S::Vector,
+        scores: &mut [f32],
+    ) -> S::Vector {
+        self.narrowed = true;
+        let (lanes, zero) = (S::LANES, isa.splat(0.0));
+        let to = &mut self.weights[panel * SLOT_KEYS * lanes..][..SLOT_KEYS * lanes];
+        let (first, last) = (keys.start.next_multiple_of(2), keys.end / 2 * 2);
+        let mut sums = [zero; 4];
+        if keys.is_empty() {
+            return zero;
+        }
+        if keys.start < first {
+            let a = exp2(isa, isa.sub(isa.load(&scores[keys.start * lanes..]), base));
+            sums[0] = a;
+            isa.store_pairs(isa.narrow_pairs(zero, a), &mut to[(first - 2) * lanes..]);
+        }
+        let mut key = first;
+        while key + 4 <= last {
+            let four = &scores[key * lanes..][..4 * lanes];
+            let mut a = [zero; 4];
+            for i in 0..4 {
+                a[i] = exp2(isa, isa.sub(isa.load(&four[i * lanes..]), base));
+                sums[i] = isa.add(sums[i], a[i]);
+            }
+            let to = &mut to[key * lanes..][..4 * lanes];
+            isa.store_pairs(isa.narrow_pairs(a[0], a[1]), to);
+            isa.store_pairs(isa.narrow_pairs(a[2], a[3]), &mut to[2 * lanes..]);
+            key += 4;
+        }
+        while key < keys.end {
+            let a = exp2(isa, isa.sub(isa.load(&scores[key * lanes..]), base));
+            let mut b = zero;
+            if key + 1 < keys.end {
+                b = exp2(isa, isa.sub(isa.load(&scores[(key + 1) * lanes..]), base));
+            }
+            sums[1] = isa.add(sums[1], isa.add(a, b));
+            isa.store_pairs(isa.narrow_pairs(a, b), &mut to[key * lanes..]);
+            key += 2;
+        }
+        isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3]))
+    }
+
+    #[inline(always)]
+    fn left_scores(&self) -> bool {
+        self.narrowed
     }
 
     #[inline(always)]
@@ -214,9 +312,12 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
         self.pack_values(isa, &of);
         let hides = tile.dense || of.reach.iter().any(|reach| reach.all.within(&tile) != (0..count));
         if hides && !self.all_finite(isa, count, of.width) {
+            self.narrowed = false;
             return false;
         }
-        self.narrow_weights(isa, &of);
+        if !std::mem::take(&mut self.narrowed) {
+            self.narrow_weights(isa, &of);
+        }
         of.run::<S, Pairs>(isa, self.weights, SLOT_KEYS * S::LANES, Tiled::Strips(self.strips));
         true
     }

@@ -13,7 +13,7 @@
 use super::denominator::Denominator;
 use super::part::{Block, Part};
 use super::rows::Rows;
-use super::rowwise::{dot, row_sums};
+use super::rowwise::dot;
 use super::scratch::Scratch;
 use super::storage::Storage;
 use super::table::Table;
@@ -120,7 +120,7 @@ fn weigh<A: Storage<Real = A> + Real, S: Float<A>>(
                 sums.as_mut()[lane] = dot(isa, queries.row(lane), keys.row(key));
             }
         }
-        scores[key] = isa.mul(row_sums(isa, sums), isa.splat(factor));
+        scores[key] = isa.mul(isa.row_sums(sums), isa.splat(factor));
         max = isa.max(max, scores[key]);
     }
     let base = isa.where_greater(max, nothing, max, zero);

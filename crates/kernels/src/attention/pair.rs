@@ -166,6 +166,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             last: seen.end,
             to: Panels { data: &mut self.weights[first * stride..], stride },
             factor: T::Real::ONE,
+            max: None,
         }
         .run_by::<S, Singles, 4>(isa, panels);
         Scores {
@@ -176,6 +177,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             last: seen.end,
             to: Panels { data: &mut self.grads[first * stride..], stride },
             factor: T::Real::ONE,
+            max: None,
         }
         .run_by::<S, Singles, 4>(isa, panels);
     }

@@ -1,7 +1,8 @@
 //! What a block of query rows is made of.
 
 use super::dropout::Dropping;
-use super::storage::Storage;
+use super::rows::Rows;
+use super::storage::{Storage, lying_row};
 use super::table::Table;
 use crate::View;
 use crate::simd::Real;
@@ -154,6 +155,17 @@ impl<'a, T: Storage> Block<'a, T> {
         // A block has one part, or a few very short ones.
         let part = self.parts.iter().rev().find(|part| part.row <= row).unwrap_or(&self.parts[0]);
         (part, part.first + row - part.row)
+    }
+
+    /// Asks for the queries of `count` rows from `row` on, which may be behind the last.
+    #[inline(always)]
+    pub(super) fn fetch_queries(&self, row: usize, count: usize) {
+        for row in row..(row + count).min(self.spans.len()) {
+            let (part, query) = self.query(row);
+            if let Some(line) = lying_row(&part.queries, query) {
+                Rows::gapless(line, line.len()).fetch(0..1);
+            }
+        }
     }
 
     /// Whether `row` does not see `key`.

@@ -51,6 +51,8 @@ pub(super) struct Scores<'a, A, N> {
     pub(super) to: Panels<'a, A>,
     /// What products become scores by, where that is not in the queries.
     pub(super) factor: A,
+    /// `(panels, LANES)`: raised to the largest scores, where those are the products and nobody hides any.
+    pub(super) max: Option<&'a mut [A]>,
 }
 
 impl<A: Real, N: Element> Scores<'_, A, N> {
@@ -145,9 +147,20 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
             let to = self.to.data.as_mut_ptr().add(panel * self.to.stride + j * lanes);
             for r in 0..R {
                 for c in 0..C {
-                    let score = M::score(isa, sums[r][c], factor);
-                    isa.store_at(score, to.add(c * self.to.stride + r * lanes));
+                    sums[r][c] = M::score(isa, sums[r][c], factor);
+                    isa.store_at(sums[r][c], to.add(c * self.to.stride + r * lanes));
                 }
+            }
+        }
+        if let Some(max) = &mut self.max {
+            // Behind the last key stands the last one again, which changes nothing.
+            for c in 0..C {
+                let max = &mut max[(panel + c) * lanes..][..lanes];
+                let mut two = [isa.load(max), sums[0][c]];
+                for r in 1..R {
+                    two[r % 2] = isa.max(two[r % 2], sums[r][c]);
+                }
+                isa.store(isa.max(two[0], two[1]), max);
             }
         }
     }

@@ -8,17 +8,41 @@ use super::adjust::Adjust;
 use super::block::{Reach, reach};
 use super::multiply::Multiply;
 use super::notes::{Notes, Seen};
-use super::part::{Block, Span, Tile};
+use super::part::{Block, Tile};
 use super::product::{Panels, Scores, Steps, Values, rows_at_once};
 use super::rows::Rows;
 use super::storage::Storage;
-use super::sweep::maximum;
+use super::sweep::{maximum, total};
 use crate::simd::Float;
+use std::ops::Range;
+
+/// From so many panels on the products with a tile take long enough for its values to be asked for beforehand.
+const WORTH_FETCHING: usize = 4;
+/// Keys to the largest register tile of scores.
+const AT_ONCE: usize = 8;
 
 /// The products of one block of queries, with what they are packed in.
 pub(super) trait Products<T: Storage, S: Float<T::Real>> {
     /// The scores of one tile, in units of log₂, with soft cap, bias and masks.
     fn score(&mut self, isa: S, of: Scoring<'_, '_, '_, T>);
+    /// `a = 2^(s − base)` for the keys of one panel and tile that it sees, and `Σa`: in place, or ready for [`Products::weigh`] and
+    /// the scores left as they are.
+    #[inline(always)]
+    fn exponentials(
+        &mut self,
+        isa: S,
+        _panel: usize,
+        keys: Range<usize>,
+        base: S::Vector,
+        scores: &mut [T::Real],
+    ) -> S::Vector {
+        total(isa, base, &mut scores[keys.start * S::LANES..keys.end * S::LANES])
+    }
+    /// Whether the scores of the last tile were left as they are.
+    #[inline(always)]
+    fn left_scores(&self) -> bool {
+        false
+    }
     /// `out = out·alpha + a·V` for one tile; `false`, and nothing done, where that could multiply the weight 0 of a hidden key
     /// with something that is not finite.
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool;
@@ -41,38 +65,80 @@ pub(super) struct Scoring<'a, 'b, 'n, T: Storage> {
 }
 
 impl<T: Storage> Scoring<'_, '_, '_, T> {
-    /// All panels, two at a time, with `queries (panels, width, LANES)` and the keys of the tile. `factor` is what the products
+    /// The panels, two at a time.
+    #[inline(always)]
+    pub(super) fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<T> {
+        let all = self.reach.len();
+        (0..all).step_by(2).map(move |first| first..if first + 2 < all { first + 2 } else { all })
+    }
+
+    /// Whether the panels meet their first keys.
+    #[inline(always)]
+    pub(super) fn is_first(&self) -> bool {
+        self.slot == 0
+    }
+
+    /// Asks for a share of the tile's values, which will be used next: as much as these panels are of all. Nothing else reads memory
+    /// while scores are formed.
+    #[inline(always)]
+    pub(super) fn fetch_values(&self, panels: &Range<usize>) {
+        let (all, keys) = (self.reach.len(), self.tile.end - self.tile.start);
+        if all < WORTH_FETCHING {
+            return;
+        }
+        if let Some(rows) = Rows::lying(&self.block.values, [self.tile.start, self.tile.end]) {
+            rows.fetch(keys * panels.start / all..keys * panels.end / all);
+        }
+    }
+
+    /// Some panels, one or two, with `queries (panels, width, LANES)` of all and the keys of the tile. `factor` is what the products
     /// still have to be multiplied by.
     #[inline(always)]
     pub(super) fn run<S: Float<T::Real>, M: Multiply<T::Real, S>>(
-        mut self,
+        &mut self,
         isa: S,
+        panels: Range<usize>,
         queries: &[M::Number],
         keys: Rows<'_, M::Number>,
         factor: T::Real,
     ) {
-        let stride = self.to.stride;
-        let width = self.block.keys.width().div_ceil(M::PER_LANE);
-        for first in (0..self.reach.len()).step_by(2) {
-            let panels = 2.min(self.reach.len() - first);
-            let group = &self.reach[first..first + panels];
-            let seen = group.iter().fold(Span { start: 0, end: 0 }, |hull, reach| hull.hull(reach.some));
-            let seen = seen.within(&self.tile);
+        let seen = [panels.start, panels.end - 1].map(|panel| self.reach[panel].some.within(&self.tile));
+        let plain = self.notes.is_none() && self.is_plain(&panels, &seen[0]);
+        for (panels, keys_seen) in shared(panels.clone(), seen) {
+            let (stride, width) = (self.to.stride, self.block.keys.width().div_ceil(M::PER_LANE));
+            let rows = panels.start * S::LANES..panels.end * S::LANES;
             Scores {
-                queries: &queries[first * width * S::LANES * M::PER_LANE..],
+                queries: &queries[panels.start * width * S::LANES * M::PER_LANE..],
                 width,
                 keys,
-                first: seen.start,
-                last: seen.end,
-                to: Panels { data: &mut self.to.data[first * stride..], stride },
+                first: keys_seen.start,
+                last: keys_seen.end,
+                to: Panels { data: &mut self.to.data[panels.start * stride..], stride },
                 factor,
+                max: if plain { Some(&mut self.max[rows]) } else { None },
             }
-            .run::<S, M>(isa, panels);
-            // While they lie in the first cache.
-            for panel in first..first + panels {
-                self.adjust(isa, panel);
+            .run::<S, M>(isa, panels.len());
+        }
+        if plain {
+            return;
+        }
+        // While they lie in the first cache.
+        for panel in panels.start..panels.end {
+            self.adjust(isa, panel);
+        }
+    }
+
+    /// Whether the products with these keys are all the scores that these panels have in the tile.
+    #[inline(always)]
+    fn is_plain(&self, panels: &Range<usize>, seen: &Range<usize>) -> bool {
+        for panel in panels.start..panels.end {
+            let reach = &self.reach[panel];
+            if reach.some.within(&self.tile) != *seen || reach.all.within(&self.tile) != *seen {
+                return false;
             }
         }
+        let [part] = self.block.parts else { return false };
+        !self.tile.dense && self.block.softcap.is_none() && part.alibi.is_none()
     }
 
     /// What changes the scores of one panel after the product, and the maximum with them.
@@ -104,6 +170,26 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
     }
 }
 
+/// Two panels, or one, and the keys they see, cut into what both see and what only one of them does: before that, and behind it. Register
+/// tiles may write some keys behind their last, so the order matters; and they have `AT_ONCE` keys, so both may get a few more.
+#[inline(always)]
+fn shared(panels: Range<usize>, [a, b]: [Range<usize>; 2]) -> [(Range<usize>, Range<usize>); 3] {
+    let first = if a.start > b.start { a.start } else { b.start };
+    let last = if a.end < b.end { a.end } else { b.end };
+    let hull = [if a.start < b.start { a.start } else { b.start }, if a.end > b.end { a.end } else { b.end }];
+    if first >= last || panels.len() < 2 {
+        // One after the other, or only one.
+        let none = (panels.clone(), 0..0);
+        let [one, other] = [panels.start..panels.start + 1, panels.end - 1..panels.end];
+        return if panels.len() < 2 { [(one, a), none.clone(), none] } else { [(one, a), (other, b), none] };
+    }
+    let last = first + (last - first).next_multiple_of(AT_ONCE);
+    let last = if last < hull[1] { last } else { hull[1] };
+    let earlier = if a.start < b.start { panels.start } else { panels.end - 1 };
+    let later = if a.end > b.end { panels.start } else { panels.end - 1 };
+    [(earlier..earlier + 1, hull[0]..first), (panels, first..last), (later..later + 1, last..hull[1])]
+}
+
 /// Weights of one tile and where their sums go.
 pub(super) struct Weighing<'a, 'b, T: Storage> {
     pub(super) block: &'a Block<'b, T>,
@@ -121,6 +207,8 @@ pub(super) struct Weighing<'a, 'b, T: Storage> {
     pub(super) out: &'a mut [T::Real],
     /// `E`, rounded up to whole vectors.
     pub(super) width: usize,
+    /// The tile that comes after this one.
+    pub(super) next: Option<Tile>,
 }
 
 /// Values of a tile.
@@ -144,6 +232,8 @@ impl<T: Storage> Weighing<'_, '_, T> {
     ) {
         let (lanes, per, width) = (S::LANES, M::PER_LANE, self.width);
         let (rows, at_once) = (self.block.spans.len(), rows_at_once::<T::Real, S>());
+        let next = self.next.and_then(|tile| Rows::lying(&self.block.keys, [tile.start, tile.end]));
+        let coming = self.next.map_or(0, |tile| tile.end - tile.start);
         for column in (0..width).step_by(2 * lanes) {
             let columns = (width - column).min(2 * lanes);
             let values = match values {
@@ -153,6 +243,12 @@ impl<T: Storage> Weighing<'_, '_, T> {
                 }
             };
             for row in (0..rows).step_by(at_once) {
+                if column == 0
+                    && rows >= WORTH_FETCHING * lanes
+                    && let Some(keys) = &next
+                {
+                    keys.fetch(coming * row / rows..(coming * (row + at_once) / rows).min(coming));
+                }
                 let panel = &self.reach[row / lanes];
                 let mut seen = panel.some.within(&self.tile);
                 if seen != panel.all.within(&self.tile) {

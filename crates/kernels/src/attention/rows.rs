@@ -3,7 +3,11 @@
 use super::storage::Storage;
 use super::table::Table;
 use crate::Element;
-use crate::simd::Float;
+use crate::simd::{Float, prefetch};
+use std::ops::Range;
+
+/// Bytes that memory brings at once.
+const LINE: usize = 64;
 
 /// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
 #[derive(Clone, Copy)]
@@ -101,6 +105,20 @@ impl<'a, A: Element> Rows<'a, A> {
     #[inline(always)]
     pub(super) fn row(&self, row: usize) -> &'a [A] {
         &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
+    }
+
+    /// Asks for some rows, which nobody has to read.
+    #[inline(always)]
+    pub(super) fn fetch(&self, rows: Range<usize>) {
+        let line = LINE / size_of::<A>();
+        for row in rows.start..rows.end {
+            let start = self.start().wrapping_offset(row as isize * self.stride);
+            let mut at = 0;
+            while at < self.width {
+                prefetch(start.wrapping_add(at));
+                at += line;
+            }
+        }
     }
 
     /// Where row 0 begins, if there is one.

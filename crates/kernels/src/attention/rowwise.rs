@@ -26,7 +26,7 @@ use super::scratch::Scratch;
 use super::storage::{Storage, widen_row};
 use super::table::Table;
 use crate::Element;
-use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
+use crate::simd::{Float, FloatKernel, MOST_LANES, Real, Registers};
 use std::f64::consts::LOG2_E;
 
 /// Keys whose weights are formed at once: a tile's, which is what [`adjust_row`] takes.
@@ -219,28 +219,57 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let (mut sums, keys) = (isa.square(zero), keys.from(group * S::LANES));
         if scores.len() == S::LANES {
-            // A number the compiler knows, so that the square stays in registers.
-            for i in 0..S::LANES {
-                sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
-            }
-            isa.store(row_sums(isa, sums), scores);
+            let many = S::REGISTERS == Registers::ThirtyTwo && query.len() % S::LANES == 0;
+            let own = match query.len() / S::LANES {
+                4 if many => dots_of::<T, S, 4>(isa, query, keys),
+                8 if many => dots_of::<T, S, 8>(isa, query, keys),
+                16 if many => dots_of::<T, S, 16>(isa, query, keys),
+                _ => {
+                    // A number the compiler knows, so that the square stays in registers.
+                    for i in 0..S::LANES {
+                        sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
+                    }
+                    isa.row_sums(sums)
+                }
+            };
+            isa.store(own, scores);
         } else {
             for i in 0..scores.len() {
                 sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
             }
-            isa.store_first(row_sums(isa, sums), scores);
+            isa.store_first(isa.row_sums(sums), scores);
         }
     }
 }
 
+/// The same for LANES keys whose width is `C` vectors: the query stays in registers.
 #[inline(always)]
-pub(super) fn row_sums<A: Real, S: Float<A>>(isa: S, square: S::Square) -> S::Vector {
-    let columns = isa.transpose(square);
-    let mut total = columns.as_ref()[0];
-    for column in 1..S::LANES {
-        total = isa.add(total, columns.as_ref()[column]);
+fn dots_of<T: Storage, S: Float<T::Real>, const C: usize>(
+    isa: S,
+    query: &[T::Real],
+    keys: Rows<'_, T>,
+) -> S::Vector {
+    let lanes = S::LANES;
+    let mut q = [isa.splat(T::Real::ZERO); C];
+    for c in 0..C {
+        q[c] = isa.load(&query[c * lanes..]);
     }
-    total
+    let mut square = isa.square(q[0]);
+    for i in 0..lanes {
+        let key = keys.row(i)[..C * lanes].as_ptr();
+        // SAFETY: the row holds C vectors.
+        unsafe {
+            let [x, y] = T::load_two_at(isa, key);
+            let (mut even, mut odd) = (isa.mul(x, q[0]), isa.mul(y, q[1]));
+            for c in (2..C).step_by(2) {
+                let [x, y] = T::load_two_at(isa, key.add(c * lanes));
+                even = isa.mul_add(x, q[c], even);
+                odd = isa.mul_add(y, q[c + 1], odd);
+            }
+            square.as_mut()[i] = isa.add(even, odd);
+        }
+    }
+    isa.row_sums(square)
 }
 
 /// Vectors whose lanes add up to `q·k`; the query is in the order of [`Storage::load_two_at`].

@@ -74,6 +74,13 @@ pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const MOMENT
     sums
 }
 
+/// `a = 2^(s − base)` in place, and `Σa`.
+#[inline(always)]
+pub(super) fn total<A: Real, S: Float<A>>(isa: S, base: S::Vector, scores: &mut [A]) -> S::Vector {
+    let [a, b, c, d] = exponentials::<_, S, 4, false, false>(isa, base, scores, [Sums::none(isa); 4]);
+    isa.add(isa.add(a.sum, b.sum), isa.add(c.sum, d.sum))
+}
+
 /// One vector of [`exponentials`], added to `sums`.
 #[inline(always)]
 fn exponential<A: Real, S: Float<A>, const MOMENT: bool, const EXACT: bool>(

@@ -9,12 +9,16 @@ use super::rows::Rows;
 use super::storage::{Storage, lying_row, widen_row};
 use super::sweep::all_finite;
 use crate::Element;
-use crate::simd::{Float, MOST_LANES, Real};
+use crate::simd::{Float, MOST_LANES, Real, Registers};
 use std::f64::consts::LOG2_E;
+use std::ops::Range;
 
 /// From so many query rows on values are copied in strips before they are used: rows that lie a power of two apart share
 /// few sets of the first cache and would push each other out of it.
 const STRIPS_FROM: usize = 32;
+/// Where eight rows are formed at once a tile of values is read so seldom that it may come from the second cache, if its rows lie no
+/// further apart than this many bytes.
+const NEAR: usize = 512;
 /// So few bytes of values stay in the first cache however they lie.
 const SMALL_TILE: usize = 16 << 10;
 
@@ -43,8 +47,10 @@ impl<A: Real> WideBuffers<A> {
 
 /// A block's products, number by number.
 pub(super) struct Wide<'a, A> {
-    /// `(panels, D, LANES)`, with the factor of the scores in them.
-    queries: &'a [A],
+    /// `(panels, D, LANES)`, with the factor of the scores in them; packed when they are first used.
+    queries: &'a mut [A],
+    /// Queries that do not lie in rows.
+    lines: &'a mut [A],
     /// A tile of keys or values.
     packed: &'a mut [A],
     /// A tile of values, two vectors of columns after another: `(strips, TILE_KEYS, 2·LANES)`.
@@ -54,34 +60,34 @@ pub(super) struct Wide<'a, A> {
 impl<'a, A: Real> Wide<'a, A> {
     #[inline(always)]
     pub(super) fn new<T: Storage<Real = A>, S: Float<A>>(
-        isa: S,
+        _: S,
         block: &Block<'_, T>,
         buffers: &'a mut WideBuffers<A>,
     ) -> Self {
         let panels = block.spans.len().div_ceil(S::LANES);
         let (depth, width) = (block.keys.width(), block.values.width().next_multiple_of(S::LANES));
-        let lines = buffers.lines.reserve(S::LANES * depth);
-        let queries = buffers.queries.reserve(panels * depth * S::LANES);
-        pack_queries(isa, block, lines, queries);
         Wide {
-            queries,
+            queries: buffers.queries.reserve(panels * depth * S::LANES),
+            lines: buffers.lines.reserve(S::LANES * depth),
             packed: buffers.packed.reserve(TILE_KEYS * width.max(depth)),
             strips: buffers.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
         }
     }
 }
 
-/// `qt[panel][i][lane] = factor·q[row][i]`; rows behind the last repeat it.
+/// `qt[panel][i][lane] = factor·q[row][i]` for some panels; rows behind the last repeat it.
 #[inline(always)]
 fn pack_queries<T: Storage, S: Float<T::Real>>(
     isa: S,
     block: &Block<'_, T>,
+    panels: Range<usize>,
     lines: &mut [T::Real],
     queries: &mut [T::Real],
 ) {
     let (lanes, depth) = (S::LANES, block.keys.width());
     let factor = isa.splat(T::Real::from_f64(factor(block)));
-    for (panel, to) in queries.chunks_exact_mut(depth * lanes).enumerate() {
+    for panel in panels.start..panels.end {
+        let to = &mut queries[panel * depth * lanes..][..depth * lanes];
         let (mut rows, mut lie) = ([&[][..]; MOST_LANES], true);
         for lane in 0..lanes {
             let (part, query) = block.query(panel * lanes + lane);
@@ -149,10 +155,17 @@ pub(super) fn factor<T>(block: &Block<'_, T>) -> f64 {
 
 impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
     #[inline(always)]
-    fn score(&mut self, isa: S, of: Scoring<'_, '_, '_, T>) {
+    fn score(&mut self, isa: S, mut of: Scoring<'_, '_, '_, T>) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
         let keys = Rows::of(isa, table, range, table.width(), self.packed);
-        of.run::<S, Singles>(isa, self.queries, keys, T::Real::ONE);
+        for panels in of.groups() {
+            if of.is_first() {
+                of.block.fetch_queries(panels.end * S::LANES, 2 * S::LANES);
+                pack_queries(isa, of.block, panels.clone(), self.lines, self.queries);
+            }
+            of.fetch_values(&panels);
+            of.run::<S, Singles>(isa, panels, self.queries, keys, T::Real::ONE);
+        }
     }
 
     #[inline(always)]
@@ -163,7 +176,7 @@ impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
             tile.dense || of.reach.iter().any(|reach| reach.some.within(&tile) != reach.all.within(&tile));
         let (weights, stride) = (of.weights, of.stride);
         let small = count * of.width * size_of::<T::Real>() <= SMALL_TILE;
-        if of.block.spans.len() >= STRIPS_FROM && !small {
+        if of.block.spans.len() >= STRIPS_FROM && !small && !are_near::<T, S>(&of) {
             if let Some(values) = Rows::lying(&of.block.values, range) {
                 cut_strips(isa, values, count, self.strips);
             } else {
@@ -183,6 +196,20 @@ impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {
         }
         true
     }
+}
+
+/// Whether the values of a tile can be used where they lie, and lie so that this costs nothing.
+#[inline(always)]
+fn are_near<T: Storage, S: Float<T::Real>>(of: &Weighing<'_, '_, T>) -> bool {
+    let values = &of.block.values;
+    S::REGISTERS == Registers::ThirtyTwo
+        && values.width() == of.width
+        && match values.memory([of.tile.start, of.tile.end]) {
+            Some((data, _, stride)) => {
+                T::as_reals(data).is_some() && stride.unsigned_abs() * size_of::<T>() <= NEAR
+            }
+            None => false,
+        }
 }
 
 /// The first `count` rows, widened and cut into strips of two vectors: `(strips, TILE_KEYS, 2·LANES)`. A last vector that is

@@ -176,3 +176,17 @@ pub fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
         _ => kernel.run(Scalar::new()),
     }
 }
+
+/// Asks for the cache line at `at` to be brought into the second cache (the first one is full of tiles). It may be any
+/// address: nothing is read, and nothing happens where there is no memory.
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: every x86_64 has the instruction, and it never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

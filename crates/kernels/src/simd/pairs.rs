@@ -14,6 +14,7 @@
 use super::{Float, Isa, Scalar};
 use crate::bf16;
 use std::array::from_fn;
+use std::slice::from_raw_parts;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -31,6 +32,19 @@ pub trait PairDots: Float<f32> {
     fn load_pairs(self, from: &[bf16]) -> Self::Pairs;
     /// `(a[i], b[i])` for the first lanes of both, with zeros where there are fewer.
     fn zip_pairs(self, a: &[bf16], b: &[bf16]) -> Self::Pairs;
+    /// `(a[i], b[i])` for two vectors of both.
+    ///
+    /// # Safety
+    /// `a` and `b` must be valid for reading `2·LANES` numbers.
+    #[inline(always)]
+    unsafe fn zip_two_at(self, a: *const bf16, b: *const bf16) -> [Self::Pairs; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (a, b) = (from_raw_parts(a, 2 * Self::LANES), from_raw_parts(b, 2 * Self::LANES));
+            let (low, high) = (..Self::LANES, Self::LANES..);
+            [self.zip_pairs(&a[low], &b[low]), self.zip_pairs(&a[high.clone()], &b[high])]
+        }
+    }
     /// `(a[i], b[i])`, rounded to nearest even; what is no normal number may become 0.
     fn narrow_pairs(self, a: Self::Vector, b: Self::Vector) -> Self::Pairs;
     /// Into the first `2·LANES` numbers of `to`; panics where there are fewer.

@@ -47,6 +47,8 @@ pub use reweighted::{Reweighted, Scored, reweighted_gram};
 pub use source::{Block, Layout, NoColumns, RowSource};
 pub use twofold::Twofold;
 
+use crate::simd::prefetch;
+
 /// A tall least-squares table: `n` rows of `d` columns and `t` targets, with weights.
 #[derive(Clone, Copy)]
 pub struct Tall<'a> {
@@ -77,17 +79,4 @@ impl Tall<'_> {
         assert_eq!(self.shift.len() + 1, self.width(), "one shift a column");
         assert!(self.weights.is_none_or(|w| w.len() == self.rows()), "one weight a row");
     }
-}
-
-/// Asks for the cache line at `at` to be brought into the second cache (the first one is full of tiles). It may be any address: nothing is read, and nothing happens where there is no memory.
-#[inline(always)]
-fn prefetch(at: *const f64) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: every x86_64 has the instruction, and it never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }

@@ -56,6 +56,26 @@ unsafe fn transpose_quarters(a: __m512, b: __m512, c: __m512, d: __m512) -> [__m
     }
 }
 
+/// In each quarter the sums of that quarter's lanes of four rows: half of the moves that a transposition takes.
+#[inline(always)]
+unsafe fn sums_of_four(a: __m512, b: __m512, c: __m512, d: __m512) -> __m512 {
+    // SAFETY: the caller holds the token.
+    unsafe {
+        let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+        let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+        let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+        _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high))
+    }
+}
+
+/// The quarters of `a` added by pairs, then those of `b`.
+#[inline(always)]
+unsafe fn sums_of_quarters(a: __m512, b: __m512) -> __m512 {
+    // SAFETY: the caller holds the token.
+    unsafe { _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b)) }
+}
+
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
 impl<const BF16: bool> Lanes<f32> for Avx512<BF16> {
     type Vector = __m512;
@@ -178,6 +198,16 @@ impl<const BF16: bool> Lanes<f32> for Avx512<BF16> {
 impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f32 = -200.0;
+
+    #[inline(always)]
+    fn row_sums(self, r: [__m512; 16]) -> __m512 {
+        // SAFETY: the token.
+        unsafe {
+            let (a, b) = (sums_of_four(r[0], r[1], r[2], r[3]), sums_of_four(r[4], r[5], r[6], r[7]));
+            let (c, d) = (sums_of_four(r[8], r[9], r[10], r[11]), sums_of_four(r[12], r[13], r[14], r[15]));
+            sums_of_quarters(sums_of_quarters(a, b), sums_of_quarters(c, d))
+        }
+    }
 
     #[inline(always)]
     fn max(self, a: __m512, b: __m512) -> __m512 {

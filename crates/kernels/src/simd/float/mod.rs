@@ -66,6 +66,16 @@ pub trait Float<T: Copy>: Lanes<T> {
     /// `p · 2ⁿ` for an integer `n` and `p` near 1, where the result is a normal number; 0 where `n` is
     /// [`Float::LOWEST_EXPONENT`] and `p` is 1.
     fn scale(self, p: Self::Vector, n: Self::Vector) -> Self::Vector;
+    /// Lane `i` is the sum of the lanes of row `i`.
+    #[inline(always)]
+    fn row_sums(self, rows: Self::Square) -> Self::Vector {
+        let columns = self.transpose(rows);
+        let mut total = columns.as_ref()[0];
+        for column in 1..Self::LANES {
+            total = self.add(total, columns.as_ref()[column]);
+        }
+        total
+    }
     /// A vector of bf16, widened.
     ///
     /// # Safety

@@ -6,8 +6,8 @@ use crate::simd::Avx512;
 use std::arch::x86_64::{
     __m512, __m512bh, __m512i, __mmask16, __mmask32, _mm256_maskz_loadu_epi16, _mm512_castps_si512,
     _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps, _mm512_inserti64x4,
-    _mm512_loadu_si512, _mm512_maskz_loadu_epi16, _mm512_permutexvar_epi16, _mm512_set1_epi32,
-    _mm512_storeu_si512,
+    _mm512_loadu_si512, _mm512_maskz_loadu_epi16, _mm512_permutex2var_epi16, _mm512_permutexvar_epi16,
+    _mm512_set1_epi32, _mm512_storeu_si512,
 };
 use std::mem::transmute;
 
@@ -17,6 +17,17 @@ const ALTERNATING: [u16; 32] = {
     let mut i = 0;
     while i < 32 {
         places[i] = (i / 2 + i % 2 * 16) as u16;
+        i += 1;
+    }
+    places
+};
+
+/// The same of two vectors, the second of which begins at 32: 0, 32, 1, 33 and so on, and the upper halves of both.
+const ALTERNATING_OF_TWO: [[u16; 32]; 2] = {
+    let mut places = [[0; 32]; 2];
+    let mut i = 0;
+    while i < 64 {
+        places[i / 32][i % 32] = (i / 2 + i % 2 * 32) as u16;
         i += 1;
     }
     places
@@ -58,6 +69,16 @@ impl PairDots for Avx512<true> {
             let low = _mm256_maskz_loadu_epi16(first_16(a.len()), a.as_ptr().cast());
             let high = _mm256_maskz_loadu_epi16(first_16(b.len()), b.as_ptr().cast());
             alternate(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn zip_two_at(self, a: *const bf16, b: *const bf16) -> [__m512i; 2] {
+        // SAFETY: the token; the caller promises thirty-two readable numbers behind each; both types are 64 bytes of integers.
+        unsafe {
+            let (a, b) = (_mm512_loadu_si512(a.cast()), _mm512_loadu_si512(b.cast()));
+            let [low, high] = transmute::<[[u16; 32]; 2], [__m512i; 2]>(ALTERNATING_OF_TWO);
+            [_mm512_permutex2var_epi16(a, low, b), _mm512_permutex2var_epi16(a, high, b)]
         }
     }
 
