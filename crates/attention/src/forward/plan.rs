@@ -7,6 +7,7 @@ use crate::{Problem, Sizes};
 use spanwise_kernels::View;
 use spanwise_kernels::attention::{Alibi, Block, Part, Pattern, Span, Storage, TILE_KEYS, Tile};
 use spanwise_kernels::simd::Isa;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Query rows to a block: whole register tiles on every instruction set.
@@ -112,6 +113,26 @@ fn block_size(groups: usize, rows: usize, cut: &Cut) -> usize {
     let fitting = NOTED_BYTES / cut.row_bytes.max(1);
     let most = (fitting - fitting % 16).clamp(16, usual);
     rows.div_ceil(rows.div_ceil(most)).next_multiple_of(8).min(most)
+}
+
+/// The order in which items are begun, from what each weighs: head by head, whose keys then stay in cache, the heaviest of a head first; but
+/// the lightest of all, an eighth of the work, at the end, so that threads end together.
+pub(crate) fn order(items: &[Item], weights: &[usize]) -> Vec<usize> {
+    let mut light: Vec<usize> = (0..items.len()).collect();
+    light.sort_by_key(|&at| (weights[at], Reverse(at)));
+    let mut left = weights.iter().sum::<usize>() / 8;
+    let count = light
+        .iter()
+        .take_while(|&&at| {
+            let fits = weights[at] <= left;
+            left = left.saturating_sub(weights[at]);
+            fits
+        })
+        .count();
+    let mut all = light.split_off(count);
+    all.sort_by_key(|&at| (items[at].batch, items[at].group, Reverse(weights[at]), at));
+    all.extend(light.into_iter().rev());
+    all
 }
 
 /// The rows of one block, in the kernel's terms.
@@ -318,6 +339,17 @@ mod tests {
         assert_eq!(rows(1, 7, 2048, 128), [7]);
         assert_eq!(rows(1, 32, 32, 128), [32]);
         assert_eq!(rows(2, 32, 2048, 128), [32, 32]);
+    }
+
+    #[test]
+    fn items_are_begun_head_by_head_and_the_lightest_come_last() {
+        let item = |group, first| Item { batch: 0, group, rows: first..first + 64, size: 64 };
+        let items: Vec<Item> =
+            [0, 1, 2].into_iter().flat_map(|group| [item(group, 0), item(group, 64)]).collect();
+        assert_eq!(order(&items, &[1, 3, 1, 3, 1, 3]), [1, 0, 3, 2, 5, 4]);
+        assert_eq!(order(&items, &[1, 9, 1, 9, 1, 9]), [1, 3, 5, 0, 2, 4]);
+        assert_eq!(order(&items, &[9; 6]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(order(&[], &[]), [0; 0]);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Sharing the work among threads.
 //!
 //! Items own disjoint pieces of the output, because the rows of a group lie one after another in `(B, H, N, E)`. They are
-//! taken from a common counter, those with the most keys first. Sums over rows are formed per item and added up in the
+//! taken from a common counter, head by head, those with the fewest keys last. Sums over rows are formed per item and added up in the
 //! order in which items are begun, a matter of the shape alone, so that the result does not depend on who computed what.
 
 use super::decode;
 use super::merge::{OwnCells, Partial, Receiving, Summed, merge, own_cells};
-use super::plan::{Cut, Item, Layout, items, most_rows, span};
+use super::plan::{Cut, Item, Layout, items, most_rows, order, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
 use crate::share::{Sharing, share, take};
 use crate::{Problem, Sizes};
@@ -14,7 +14,6 @@ use spanwise_kernels::attention::{
     self, FewKeys, MapSums, Rowwise, Scratch, Span, Storage, TopWeights, Wanted,
 };
 use spanwise_kernels::simd::{Isa, Real};
-use std::cmp::Reverse;
 
 /// Below so many products of scores and values the threads cost more than they give.
 const WORTH_SHARING: usize = 1 << 18;
@@ -85,12 +84,16 @@ pub(super) fn run<T: Storage>(
         Some(size) => own_cells(&problem.sizes, &items, size, &mut summed.mean, &mut summed.max),
         None => items.iter().map(|_| None).collect(),
     };
+    let order = shared.then(|| {
+        let weights: Vec<usize> = items.iter().map(|item| job.weight(item)).collect();
+        order(&items, &weights)
+    });
     let mut tasks = Vec::with_capacity(items.len());
     {
         let (mut out, mut lse) = (&mut *out, &mut lse[..]);
         let (mut entropy, mut row_sum_error) = (&mut entropy[..], &mut row_sum_error[..]);
         let mut peaks = &mut peaks[..];
-        for (item, cells) in items.into_iter().zip(cells) {
+        for (number, (item, cells)) in items.into_iter().zip(cells).enumerate() {
             let rows = item.rows.len();
             tasks.push(Task {
                 out: take(&mut out, rows * e),
@@ -100,16 +103,16 @@ pub(super) fn run<T: Storage>(
                 peaks: take(&mut peaks, rows * k),
                 cells,
                 item,
-                number: 0,
+                number,
             });
         }
     }
-    // The heaviest first, so that threads end together; sums are added in this order, so that few of them wait for their turn.
-    if shared {
-        tasks.sort_by_cached_key(|task| Reverse(job.weight(&task.item)));
-    }
-    for (number, task) in tasks.iter_mut().enumerate() {
-        task.number = number;
+    // Sums are added in the order in which items are begun, so that few of them wait for their turn.
+    if let Some(order) = order {
+        for (number, at) in order.into_iter().enumerate() {
+            tasks[at].number = number;
+        }
+        tasks.sort_by_key(|task| task.number);
     }
     let sharing = Sharing { team: problem.team, shared, stopped: || problem.is_stopped() };
     let memory = || (Scratch::lent(), Layout::empty());
