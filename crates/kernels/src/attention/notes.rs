@@ -124,11 +124,16 @@ impl<'a, A: Real> Notes<'a, A> {
         panel: usize,
         Seen { slot, tile, keys }: Seen,
         mut max: S::Vector,
-        scores: &[A],
+        Scored { scores, eights }: Scored<'_, A>,
     ) -> S::Vector {
         let lanes = S::LANES;
         if self.maxima.is_empty() {
-            return maximum(isa, max, &scores[keys.start * lanes..keys.end * lanes]);
+            return match eights {
+                Some(eights) => {
+                    maximum(isa, max, &eights[keys.start / 8 * lanes..keys.end.div_ceil(8) * lanes])
+                }
+                None => maximum(isa, max, &scores[keys.start * lanes..keys.end * lanes]),
+            };
         }
         let (before, nothing) = (max, isa.splat(A::NEG_INFINITY));
         let own = self.pools.of(slot);
@@ -136,9 +141,14 @@ impl<'a, A: Real> Notes<'a, A> {
         let maxima = &mut self.maxima[first + own.start * lanes..first + own.end * lanes];
         let pools = &self.pools.all[own];
         for (i, pool) in pools.iter().enumerate() {
-            let largest = match pool.within(&keys) {
-                Some(keys) => maximum(isa, nothing, &scores[keys.start * lanes..keys.end * lanes]),
-                None => nothing,
+            let largest = match (pool.within(&keys), eights) {
+                (Some(own), Some(eights))
+                    if own.start % 8 == 0 && (own.end % 8 == 0 || own.end == keys.end) =>
+                {
+                    maximum(isa, nothing, &eights[own.start / 8 * lanes..own.end.div_ceil(8) * lanes])
+                }
+                (Some(own), _) => maximum(isa, nothing, &scores[own.start * lanes..own.end * lanes]),
+                (None, _) => nothing,
             };
             isa.store(largest, &mut maxima[i * lanes..]);
             max = isa.max(max, largest);
@@ -233,6 +243,15 @@ impl<'a, A: Real> Notes<'a, A> {
             }
         }
     }
+}
+
+/// The scores of one panel and tile.
+#[derive(Clone, Copy)]
+pub(super) struct Scored<'a, A> {
+    /// `(keys, LANES)`.
+    pub(super) scores: &'a [A],
+    /// `(EIGHTS, LANES)`: the largest of each eight keys that are seen, where they are known.
+    pub(super) eights: Option<&'a [A]>,
 }
 
 /// Which keys a panel sees of a tile.

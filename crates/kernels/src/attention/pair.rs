@@ -13,7 +13,7 @@ use super::exp::{exp2, tanh};
 use super::load::pack;
 use super::multiply::Singles;
 use super::part::{Span, Tile};
-use super::product::{Panels, Scores, Steps, rows_at_once};
+use super::product::{Panels, Scores, Steps, Tops, rows_at_once};
 use super::rows::Rows;
 use super::storage::Storage;
 use super::sweep::all_finite;
@@ -166,7 +166,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             last: seen.end,
             to: Panels { data: &mut self.weights[first * stride..], stride },
             factor: T::Real::ONE,
-            max: None,
+            tops: Tops::Unknown,
         }
         .run_by::<S, Singles, 4>(isa, panels);
         Scores {
@@ -177,7 +177,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             last: seen.end,
             to: Panels { data: &mut self.grads[first * stride..], stride },
             factor: T::Real::ONE,
-            max: None,
+            tops: Tops::Unknown,
         }
         .run_by::<S, Singles, 4>(isa, panels);
     }

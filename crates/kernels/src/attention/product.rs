@@ -19,6 +19,7 @@
 //! build does not inline it (incremental, or without link-time optimisation) the sums' addresses escape and every step
 //! goes through memory.
 
+use super::block::SLOT_KEYS;
 use super::multiply::Multiply;
 use super::rows::Rows;
 use crate::Element;
@@ -51,9 +52,23 @@ pub(super) struct Scores<'a, A, N> {
     pub(super) to: Panels<'a, A>,
     /// What products become scores by, where that is not in the queries.
     pub(super) factor: A,
-    /// `(panels, LANES)`: raised to the largest scores, where those are the products and nobody hides any.
-    pub(super) max: Option<&'a mut [A]>,
+    /// What becomes of the largest scores, where those are the products and nobody hides any.
+    pub(super) tops: Tops<'a, A>,
 }
+
+/// Where the largest products go while they are still in registers.
+pub(super) enum Tops<'a, A> {
+    /// Nowhere.
+    Unknown,
+    /// `(panels, LANES)`, which are raised to them.
+    OfRows(&'a mut [A]),
+    /// `(panels, EIGHTS, LANES)`: of each eight keys, counted from the tile's start. Register tiles must have eight keys and begin at
+    /// multiples of eight.
+    OfEights(&'a mut [A]),
+}
+
+/// Eights of keys to a tile, one more than are ever used.
+pub(super) const EIGHTS: usize = SLOT_KEYS / 8;
 
 impl<A: Real, N: Element> Scores<'_, A, N> {
     /// `panels` of them, in as few and as wide register tiles as there are.
@@ -152,15 +167,23 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
                 }
             }
         }
-        if let Some(max) = &mut self.max {
+        if let Tops::Unknown = self.tops {
+            return;
+        }
+        for c in 0..C {
             // Behind the last key stands the last one again, which changes nothing.
-            for c in 0..C {
-                let max = &mut max[(panel + c) * lanes..][..lanes];
-                let mut two = [isa.load(max), sums[0][c]];
-                for r in 1..R {
-                    two[r % 2] = isa.max(two[r % 2], sums[r][c]);
+            let mut two = [sums[0][c], sums[1][c]];
+            for r in 2..R {
+                two[r % 2] = isa.max(two[r % 2], sums[r][c]);
+            }
+            let top = isa.max(two[0], two[1]);
+            match &mut self.tops {
+                Tops::Unknown => {}
+                Tops::OfRows(max) => {
+                    let max = &mut max[(panel + c) * lanes..][..lanes];
+                    isa.store(isa.max(isa.load(max), top), max);
                 }
-                isa.store(isa.max(two[0], two[1]), max);
+                Tops::OfEights(max) => isa.store(top, &mut max[((panel + c) * EIGHTS + j / 8) * lanes..]),
             }
         }
     }

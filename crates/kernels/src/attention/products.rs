@@ -7,13 +7,13 @@ use super::TILE_KEYS;
 use super::adjust::Adjust;
 use super::block::{Reach, reach};
 use super::multiply::Multiply;
-use super::notes::{Notes, Seen};
+use super::notes::{Notes, Scored, Seen};
 use super::part::{Block, Tile};
-use super::product::{Panels, Scores, Steps, Values, rows_at_once};
+use super::product::{EIGHTS, Panels, Scores, Steps, Tops, Values, rows_at_once};
 use super::rows::Rows;
 use super::storage::Storage;
 use super::sweep::{maximum, total};
-use crate::simd::Float;
+use crate::simd::{Float, Registers};
 use std::ops::Range;
 
 /// From so many panels on the products with a tile take long enough for its values to be asked for beforehand.
@@ -103,7 +103,9 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         factor: T::Real,
     ) {
         let seen = [panels.start, panels.end - 1].map(|panel| self.reach[panel].some.within(&self.tile));
-        let plain = self.notes.is_none() && self.is_plain(&panels, &seen[0]);
+        let plain = self.is_plain(&panels, &seen[0]);
+        let noted = self.notes.is_some();
+        let eights = plain && noted && S::REGISTERS == Registers::ThirtyTwo && seen[0].start % 8 == 0;
         for (panels, keys_seen) in shared(panels.clone(), seen) {
             let (stride, width) = (self.to.stride, self.block.keys.width().div_ceil(M::PER_LANE));
             let rows = panels.start * S::LANES..panels.end * S::LANES;
@@ -115,16 +117,24 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
                 last: keys_seen.end,
                 to: Panels { data: &mut self.to.data[panels.start * stride..], stride },
                 factor,
-                max: if plain { Some(&mut self.max[rows]) } else { None },
+                tops: match eights {
+                    true => Tops::OfEights(&mut *self.lines),
+                    false if plain && !noted => Tops::OfRows(&mut self.max[rows]),
+                    false => Tops::Unknown,
+                },
             }
             .run::<S, M>(isa, panels.len());
         }
-        if plain {
+        if plain && !noted {
             return;
         }
         // While they lie in the first cache.
         for panel in panels.start..panels.end {
-            self.adjust(isa, panel);
+            if !plain {
+                self.adjust(isa, panel);
+            }
+            let first = (panel - panels.start) * EIGHTS * S::LANES;
+            self.maximum(isa, panel, eights.then_some(first));
         }
     }
 
@@ -141,7 +151,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         !self.tile.dense && self.block.softcap.is_none() && part.alibi.is_none()
     }
 
-    /// What changes the scores of one panel after the product, and the maximum with them.
+    /// What changes the scores of one panel after the product.
     #[inline(always)]
     fn adjust<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
         let (lanes, reach) = (S::LANES, self.reach[panel]);
@@ -157,12 +167,24 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
             lines: self.lines,
         }
         .run(isa);
+    }
+
+    /// The maximum with the scores of one panel, and what is noted about them; the largest of each eight keys may lie in `lines` already.
+    #[inline(always)]
+    fn maximum<S: Float<T::Real>>(&mut self, isa: S, panel: usize, eights: Option<usize>) {
+        let (lanes, reach) = (S::LANES, self.reach[panel]);
+        let seen = reach.some.within(&self.tile);
         let scores = &self.to.data[panel * self.to.stride..][..seen.end * lanes];
         let rows = panel * lanes..(panel + 1) * lanes;
         let max = isa.load(&self.max[rows.clone()]);
         let max = match &mut self.notes {
             Some(notes) => {
-                notes.maximum(isa, panel, Seen::new(self.slot, self.tile, reach.some), max, scores)
+                let seen = Seen::new(self.slot, self.tile, reach.some);
+                let eights = match eights {
+                    Some(first) => Some(&self.lines[first..][..EIGHTS * lanes]),
+                    None => None,
+                };
+                notes.maximum(isa, panel, seen, max, Scored { scores, eights })
             }
             None => maximum(isa, max, &scores[seen.start * lanes..]),
         };

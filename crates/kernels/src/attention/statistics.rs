@@ -349,7 +349,9 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
                 while panel < last {
                     let from = &self.weights[panel * self.stride + slot * self.slot..];
                     let own = &factors[panel * lanes..];
-                    panel += if last - panel >= 4 {
+                    panel += if last - panel >= 8 {
+                        add_weighted::<_, S, 8>(isa, from, self.stride, own, &mut sums[..count * lanes])
+                    } else if last - panel >= 4 {
                         add_weighted::<_, S, 4>(isa, from, self.stride, own, &mut sums[..count * lanes])
                     } else {
                         add_weighted::<_, S, 1>(isa, from, self.stride, own, &mut sums[..count * lanes])
