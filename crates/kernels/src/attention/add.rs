@@ -4,8 +4,8 @@
 //! for each key that is not hidden:  o[column] += a[key]·v[key][column]
 //! ```
 //!
-//! Memory is read from front to back: whole rows are added, in registers where they fit, sixteen vectors of them where there are thirty-two
-//! registers, and otherwise in memory, two rows for each time the sums are read and written. Where few vectors make a row, several keys are added up side by side, so that no sum waits
+//! Memory is read from front to back: whole rows are added, in registers where they fit and otherwise in memory, two rows for
+//! each time the sums are read and written; with thirty-two registers sixteen vectors of columns at a time. Where few vectors make a row, several keys are added up side by side, so that no sum waits
 //! for the one before it.
 
 use super::rows::Rows;

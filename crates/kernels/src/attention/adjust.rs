@@ -28,6 +28,12 @@ pub(super) struct Adjust<'a, 'b, T: Storage> {
     pub(super) lines: &'a mut [T::Real],
 }
 
+/// Whether [`Adjust`] changes nothing in a tile of which each row sees all: what it asks but for spans.
+#[inline(always)]
+pub(super) fn keeps_products<T>(block: &Block<'_, T>, tile: &Tile) -> bool {
+    block.softcap.is_none() && !tile.dense && block.parts.iter().all(|part| part.alibi.is_none())
+}
+
 impl<T: Storage> Adjust<'_, '_, T> {
     #[inline(always)]
     pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) {

@@ -56,7 +56,7 @@ struct Work<'a, 'b, T: Storage, P> {
     stride: usize,
     /// `(LANES, TILE_KEYS)`.
     lines: &'a mut [T::Real],
-    /// `(panels, slots, SLOT_KEYS, LANES)`: scores, then weights.
+    /// `(panels, slots, SLOT_KEYS, LANES)`: scores, then weights, unless the products keep those themselves.
     scores: &'a mut [T::Real],
     /// `(panels, SLOT_KEYS, LANES)`: the weights of a tile after dropout; empty without it.
     dropped: &'a mut [T::Real],

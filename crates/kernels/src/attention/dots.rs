@@ -3,7 +3,7 @@
 //! ```text
 //! qt (panels, D/2, LANES, 2)             pairs along the width, transposed; the factor comes after the product
 //! k  (keys, D)                           read as it lies, a pair broadcast; copied where D is odd or strides are not 1
-//! s  (panels, keys, LANES)  in f32       adjusted, exponentiated, summed as for every other type
+//! s  (panels, keys, LANES)  in f32       adjusted as for every other type; without statistics they stay scores
 //! at (panels, keys/2, LANES, 2)          weights of two keys, rounded to bf16
 //! v  (strips, keys/2, 2·LANES, 2)        values of two keys side by side, in strips
 //! ```
@@ -93,7 +93,7 @@ impl DotBuffers {
 struct Dots<'a> {
     /// `(panels, D/2, LANES, 2)`; packed when they are first used.
     queries: &'a mut [bf16],
-    /// Queries of a panel, row by row.
+    /// Queries of a panel that do not lie in rows.
     lines: &'a mut [bf16],
     /// Rows that do not lie as they are needed.
     rows: &'a mut [bf16],
@@ -102,7 +102,7 @@ struct Dots<'a> {
     /// `(panels, SLOT_KEYS/2, LANES, 2)`.
     weights: &'a mut [bf16],
     factor: f32,
-    /// The exponentials have left their weights there.
+    /// The exponentials have left their weights in `weights`.
     narrowed: bool,
 }
 

@@ -19,7 +19,7 @@
 //! build does not inline it (incremental, or without link-time optimisation) the sums' addresses escape and every step
 //! goes through memory.
 
-use super::block::SLOT_KEYS;
+use super::TILE_KEYS;
 use super::multiply::Multiply;
 use super::rows::Rows;
 use crate::Element;
@@ -67,8 +67,8 @@ pub(super) enum Tops<'a, A> {
     OfEights(&'a mut [A]),
 }
 
-/// Eights of keys to a tile, one more than are ever used.
-pub(super) const EIGHTS: usize = SLOT_KEYS / 8;
+/// Eights of keys to a tile.
+pub(super) const EIGHTS: usize = TILE_KEYS / 8;
 
 impl<A: Real, N: Element> Scores<'_, A, N> {
     /// `panels` of them, in as few and as wide register tiles as there are.
@@ -115,16 +115,16 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
     ) -> usize {
         let stride = self.keys.stride();
         let mut j = range.start;
-        let mut key = self.keys.start().wrapping_offset(j as isize * stride);
+        let mut key = self.keys.start().wrapping_offset((j as isize).wrapping_mul(stride));
         while j < range.end {
             let mut keys = [key; R];
             for r in 1..R {
-                // Past the end the last key stands in; what comes of it is never looked at.
+                // Past the end the last key stands in: its scores are never looked at, and change no maximum.
                 keys[r] = if j + r < range.end { keys[r - 1].wrapping_offset(stride) } else { keys[r - 1] };
             }
             // SAFETY: `run_by` has checked the first and the last key, so all between them hold `width` lanes.
             unsafe { self.tile::<S, M, R, C>(isa, panel, j, keys) };
-            key = key.wrapping_offset(R as isize * stride);
+            key = key.wrapping_offset((R as isize).wrapping_mul(stride));
             j += R;
         }
         C

@@ -4,7 +4,7 @@
 //! Here are the loops around the register tiles, which both share.
 
 use super::TILE_KEYS;
-use super::adjust::Adjust;
+use super::adjust::{Adjust, keeps_products};
 use super::block::{Reach, reach};
 use super::multiply::Multiply;
 use super::notes::{Notes, Scored, Seen};
@@ -16,7 +16,7 @@ use super::sweep::{maximum, total};
 use crate::simd::{Float, Registers};
 use std::ops::Range;
 
-/// From so many panels on the products with a tile take long enough for its values to be asked for beforehand.
+/// From so many panels on the products with a tile take long enough for the values, or the next keys, to be asked for meanwhile.
 const WORTH_FETCHING: usize = 4;
 /// Keys to the largest register tile of scores.
 const AT_ONCE: usize = 8;
@@ -54,7 +54,7 @@ pub(super) struct Scoring<'a, 'b, 'n, T: Storage> {
     /// What the rows of each panel see.
     pub(super) reach: &'a [Reach],
     pub(super) tile: Tile,
-    /// `(LANES, TILE_KEYS)`, for biases and masks.
+    /// `(LANES, TILE_KEYS)`, for biases and masks, or for the largest products of eights.
     pub(super) lines: &'a mut [T::Real],
     /// The largest score of each row so far.
     pub(super) max: &'a mut [T::Real],
@@ -147,8 +147,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
                 return false;
             }
         }
-        let [part] = self.block.parts else { return false };
-        !self.tile.dense && self.block.softcap.is_none() && part.alibi.is_none()
+        keeps_products(self.block, &self.tile)
     }
 
     /// What changes the scores of one panel after the product.
@@ -218,7 +217,7 @@ pub(super) struct Weighing<'a, 'b, T: Storage> {
     /// What the rows of each panel see.
     pub(super) reach: &'a [Reach],
     pub(super) tile: Tile,
-    /// `(panels, keys, LANES)`, panels `stride` apart; nothing is said about keys that no row of a panel sees.
+    /// `(panels, keys, LANES)`, panels `stride` apart, unless [`Products::exponentials`] has put them elsewhere; nothing is said about keys that no row of a panel sees.
     pub(super) weights: &'a [T::Real],
     pub(super) stride: usize,
     /// What each row of `out` is multiplied by first; where there is nothing, `out` is not even read.
@@ -293,6 +292,35 @@ impl<T: Storage> Weighing<'_, '_, T> {
                 }
                 .run::<S, M>(isa, columns / lanes);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_share_what_both_see_and_each_gets_all_it_sees() {
+        let spans = || (0..20).flat_map(|start| (start..20).map(move |end| start..end));
+        for a in spans() {
+            for b in spans() {
+                let mut got = [[false; 32]; 2];
+                for (panels, keys) in shared(4..6, [a.clone(), b.clone()]) {
+                    for panel in panels {
+                        keys.clone().for_each(|key| got[panel - 4][key] = true);
+                    }
+                }
+                for key in 0..20 {
+                    let whose = [a.contains(&key), b.contains(&key)];
+                    assert!((got[0][key] || !whose[0]) && (got[1][key] || !whose[1]), "{a:?} {b:?}");
+                    let nobody = !whose[0] && !whose[1] && (got[0][key] || got[1][key]);
+                    assert!(!nobody, "{a:?} {b:?}: {key}");
+                }
+            }
+            let alone = shared(4..5, [a.clone(), a.clone()]);
+            assert_eq!(alone[0], (4..5, a));
+            assert!(alone[1].1.is_empty() && alone[2].1.is_empty());
         }
     }
 }

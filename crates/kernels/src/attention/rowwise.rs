@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each chunk of keys:
-//!     for each piece:  s[row][key] = q[row]·k[key]     lanes along the width; LANES keys at a time, transposed and added up
+//!     for each piece:  s[row][key] = q[row]·k[key]     lanes along the width; LANES keys at a time, whose lanes are added up
 //!     soft cap, bias, ALiBi, masks                     masks and biases by vectors, the rest one by one
 //!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa
 //!     for each piece:  o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
@@ -242,7 +242,7 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
     }
 }
 
-/// The same for LANES keys whose width is `C` vectors: the query stays in registers.
+/// The same for LANES keys whose width is `C` vectors, an even number: as much of the query as there is room for stays in registers.
 #[inline(always)]
 fn dots_of<T: Storage, S: Float<T::Real>, const C: usize>(
     isa: S,

@@ -206,7 +206,7 @@ fn are_near<T: Storage, S: Float<T::Real>>(of: &Weighing<'_, '_, T>) -> bool {
         && values.width() == of.width
         && match values.memory([of.tile.start, of.tile.end]) {
             Some((data, _, stride)) => {
-                T::as_reals(data).is_some() && stride.unsigned_abs() * size_of::<T>() <= NEAR
+                T::as_reals(data).is_some() && stride.unsigned_abs() <= NEAR / size_of::<T>()
             }
             None => false,
         }

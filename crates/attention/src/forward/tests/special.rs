@@ -93,6 +93,10 @@ fn stays_where_it_is<T: Storage>(place: (usize, usize, usize), bad: f64, in_key:
         };
         assert_eq!(lost(&found), lost(&exact.values), "{isa} {bad}");
         assert!(lost(&found)[80..].contains(&true), "{isa} {bad}");
+        // Without statistics weights may lie elsewhere.
+        let plain = to_f64(&forward_on(isa, &problem, &Request::default()).values);
+        assert!(distance(&plain[..80 * width], &exact.values[..80 * width]) < 1e-2, "{isa} {bad}");
+        assert_eq!(lost(&plain), lost(&exact.values), "{isa} {bad}");
     }
 }
 

@@ -49,8 +49,22 @@ fn few_keys() -> Vec<Case> {
     cases
 }
 
+/// Rows that fill registers: few queries of four, eight and sixteen vectors, and blocks in which two panels see different keys. Of these too some
+/// have gradients that are exactly 0.
+fn full_registers() -> Vec<Case> {
+    let cases = [
+        ([1, 2, 1, 1, 300, 64, 64], Ask::Lengths),
+        ([1, 2, 2, 1, 290, 128, 256], Ask::Mask([true; 4])),
+        ([1, 1, 1, 2, 100, 256, 128], Ask::Plain),
+        ([1, 1, 1, 300, 300, 64, 64], Ask::Causal(Alignment::TopLeft)),
+        ([1, 1, 1, 300, 300, 64, 64], Ask::Window(Some(0), Some(0))),
+        ([1, 2, 1, 70, 300, 32, 128], Ask::Window(Some(40), Some(0))),
+    ];
+    cases.into_iter().map(|(shape, ask)| Case::new(shape, ask)).collect()
+}
+
 fn run<T: Storage>() {
-    for case in table().into_iter().chain(few_keys()) {
+    for case in table().into_iter().chain(few_keys()).chain(full_registers()) {
         outputs_follow_the_rule::<T>(&case);
     }
 }

@@ -51,6 +51,7 @@ struct Given {
     first: Vec<Vec<f64>>,
     stored: Vec<Vec<f64>>,
     transposed: Vec<f64>,
+    row_sums: Vec<f64>,
 }
 
 struct Operations<'a, A> {
@@ -112,6 +113,7 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
                 })
                 .collect(),
             transposed: isa.transpose(square).as_ref().iter().flat_map(|&v| out(v)).collect(),
+            row_sums: out(isa.row_sums(square)),
         }
     }
 }
@@ -150,6 +152,9 @@ fn operations_agree<A: Real>() {
             for j in 0..n {
                 assert_eq!(given.transposed[i * n + j], x[j * n + i], "{isa}: ({i}, {j})");
             }
+            let (sum, size) =
+                x[i * n..][..n].iter().fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            assert!((given.row_sums[i] - sum).abs() < 1e-6 * size, "{isa}: row {i}");
         }
         assert!((given.sum - x[..n].iter().sum::<f64>()).abs() < 1e-6, "{isa}");
         let greater: u32 = (0..n).map(|i| u32::from(x[i] > y[i]) << i).sum();

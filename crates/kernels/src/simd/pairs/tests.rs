@@ -10,6 +10,7 @@ struct Given {
     dots: Vec<f32>,
     splat: Vec<f32>,
     zipped: Vec<bf16>,
+    zipped_two: [Vec<bf16>; 2],
     narrowed: Vec<bf16>,
     first: Vec<Vec<bf16>>,
     moved: Vec<bf16>,
@@ -40,7 +41,11 @@ impl PairKernel for Operations<'_> {
         let (a, b, sums) = (isa.load_pairs(self.a), isa.load_pairs(self.b), isa.load(self.sums));
         // SAFETY: the slice holds two numbers behind its first, which lie at an odd place.
         let one = unsafe { isa.splat_pair_at(self.a[1..3].as_ptr()) };
+        // SAFETY: both slices hold two vectors.
+        let zipped_two =
+            unsafe { isa.zip_two_at(self.a[..2 * lanes].as_ptr(), self.b[..2 * lanes].as_ptr()) };
         Given {
+            zipped_two: zipped_two.map(pairs),
             lanes,
             dots: numbers(isa.dot_pairs(a, b, sums)),
             splat: numbers(isa.dot_pairs(one, b, sums)),
@@ -82,6 +87,9 @@ fn pairs_are_multiplied_zipped_and_narrowed() {
             assert_eq!(given.splat[i], dot([a[1], a[2]]), "{isa}");
             assert_eq!(given.zipped[2 * i], a[i], "{isa}");
             assert_eq!(given.zipped[2 * i + 1], if i + 1 < n { b[i] } else { bf16::ZERO }, "{isa}");
+            for (half, zipped) in given.zipped_two.iter().enumerate() {
+                assert_eq!(zipped[2 * i..2 * i + 2], [a[half * n + i], b[half * n + i]], "{isa}");
+            }
             assert_eq!(given.narrowed[2 * i], bf16::from_f32(sums[i]), "{isa}");
             assert_eq!(given.narrowed[2 * i + 1], bf16::from_f32(sums[n + i]), "{isa}");
         }
