@@ -1,7 +1,7 @@
 //! What a block of query rows is made of.
 
 use super::dropout::Dropping;
-use super::rows::Rows;
+use super::rows::fetch;
 use super::storage::{Storage, lying_row};
 use super::table::Table;
 use crate::View;
@@ -163,7 +163,7 @@ impl<'a, T: Storage> Block<'a, T> {
         for row in row..(row + count).min(self.spans.len()) {
             let (part, query) = self.query(row);
             if let Some(line) = lying_row(&part.queries, query) {
-                Rows::gapless(line, line.len()).fetch(0..1);
+                fetch(line);
             }
         }
     }

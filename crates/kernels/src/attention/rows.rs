@@ -9,6 +9,16 @@ use std::ops::Range;
 /// Bytes that memory brings at once.
 const LINE: usize = 64;
 
+/// Asks for all of a row, which nobody has to read.
+#[inline(always)]
+pub(super) fn fetch<T>(row: &[T]) {
+    let mut at = 0;
+    while at < row.len() {
+        prefetch(row[at..].as_ptr());
+        at += LINE / size_of::<T>();
+    }
+}
+
 /// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a, A> {
@@ -110,14 +120,8 @@ impl<'a, A: Element> Rows<'a, A> {
     /// Asks for some rows, which nobody has to read.
     #[inline(always)]
     pub(super) fn fetch(&self, rows: Range<usize>) {
-        let line = LINE / size_of::<A>();
         for row in rows.start..rows.end {
-            let start = self.start().wrapping_offset(row as isize * self.stride);
-            let mut at = 0;
-            while at < self.width {
-                prefetch(start.wrapping_add(at));
-                at += line;
-            }
+            fetch(self.row(row));
         }
     }
 
