@@ -78,7 +78,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         self.slot == 0
     }
 
-    /// Asks for a share of the tile's values, which will be used next: as much as these panels are of all. Nothing else reads memory
+    /// Asks for a share of the tile's values, which will be used next: as much as these panels are of all. Little else reads memory
     /// while scores are formed.
     #[inline(always)]
     pub(super) fn fetch_values(&self, panels: &Range<usize>) {
