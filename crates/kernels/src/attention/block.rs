@@ -10,6 +10,7 @@ use super::part::{Block, Span, Tile};
 use super::pools::Pools;
 use super::product::{Panels, rows_at_once};
 use super::products::{Products, Scoring, Weighing};
+use super::rows::fetch;
 use super::scratch::{Room, Scratch};
 use super::statistics::{Settled, Wanted};
 use super::storage::Storage;
@@ -169,6 +170,10 @@ impl<T: Storage> Attend<'_, '_, T> {
             let last = at + 1 == block.tiles.len();
             let at = At { tile: *tile, number: at, slot: if slots > 1 { at } else { 0 }, last };
             work.score(isa, at);
+            if last && let Some(out) = &out {
+                // They are written last, row by row, and by then should be at hand.
+                fetch(out);
+            }
             for panel in 0..panels {
                 work.softmax(isa, panel, at);
             }

@@ -23,7 +23,7 @@
 use super::TILE_KEYS;
 use super::block::{Attend, Forward, SLOT_KEYS};
 use super::buffer::Buffer;
-use super::exp::exp2;
+use super::exp::exp2_for_bf16;
 use super::multiply::Pairs;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
@@ -271,7 +271,7 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             return zero;
         }
         if keys.start < first {
-            let a = exp2(isa, isa.sub(isa.load(&scores[keys.start * lanes..]), base));
+            let a = exp2_for_bf16(isa, isa.sub(isa.load(&scores[keys.start * lanes..]), base));
             sums[0] = a;
             isa.store_pairs(isa.narrow_pairs(zero, a), &mut to[(first - 2) * lanes..]);
         }
@@ -280,7 +280,7 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             let four = &scores[key * lanes..][..4 * lanes];
             let mut a = [zero; 4];
             for i in 0..4 {
-                a[i] = exp2(isa, isa.sub(isa.load(&four[i * lanes..]), base));
+                a[i] = exp2_for_bf16(isa, isa.sub(isa.load(&four[i * lanes..]), base));
                 sums[i] = isa.add(sums[i], a[i]);
             }
             let to = &mut to[key * lanes..][..4 * lanes];
@@ -289,10 +289,10 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             key += 4;
         }
         while key < keys.end {
-            let a = exp2(isa, isa.sub(isa.load(&scores[key * lanes..]), base));
+            let a = exp2_for_bf16(isa, isa.sub(isa.load(&scores[key * lanes..]), base));
             let mut b = zero;
             if key + 1 < keys.end {
-                b = exp2(isa, isa.sub(isa.load(&scores[(key + 1) * lanes..]), base));
+                b = exp2_for_bf16(isa, isa.sub(isa.load(&scores[(key + 1) * lanes..]), base));
             }
             sums[1] = isa.add(sums[1], isa.add(a, b));
             isa.store_pairs(isa.narrow_pairs(a, b), &mut to[key * lanes..]);

@@ -1,5 +1,6 @@
 //! The exponentials, everywhere they are used, on every instruction set.
 
+use super::exp::exp2_for_bf16;
 use super::{exp2, tanh};
 use crate::simd::{Float, FloatKernel, Isa, Real};
 
@@ -34,8 +35,8 @@ fn ulps(found: f64, exact: f64, epsilon: f64) -> f64 {
 #[test]
 fn powers_of_two_are_within_two_ulp_on_every_instruction_set() {
     for isa in Isa::available() {
-        for (low, high) in [(-126.0, 127.0), (-30.0, 0.0), (-1.0, 1.0), (-1e-3, 1e-3)] {
-            let x = sweep::<f32>(low, high, 4096);
+        for (low, high) in [(-126.0, 127.0), (-30.0, 0.0), (-1.0, 1.0), (-1e-3, 1e-3), (-1e-7, 1e-7)] {
+            let x = sweep::<f32>(low, high, 1 << 16);
             let mut y = x.clone();
             f32::dispatch(isa, Map { numbers: &mut y, tanh: false });
             for (&x, &y) in x.iter().zip(&y) {
@@ -53,6 +54,38 @@ fn powers_of_two_are_within_two_ulp_on_every_instruction_set() {
                 assert!(off <= 2.0, "{isa}: 2^{x:e} is off by {off} ULP");
             }
         }
+    }
+}
+
+/// Powers of two that are rounded to bf16 next.
+struct Rough<'a>(&'a mut [f32]);
+
+impl FloatKernel<f32> for Rough<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Float<f32>>(self, isa: S) {
+        for x in self.0.chunks_exact_mut(S::LANES) {
+            isa.store(exp2_for_bf16(isa, isa.load(x)), x);
+        }
+    }
+}
+
+#[test]
+fn powers_for_bf16_are_a_thousand_times_closer_than_it_can_tell() {
+    for isa in Isa::available() {
+        for (low, high) in [(-126.0, 0.0), (-2.0, 0.0), (-1e-6, 1e-6)] {
+            let x = sweep::<f32>(low, high, 1 << 14);
+            let mut y = x.clone();
+            f32::dispatch(isa, Rough(&mut y));
+            for (&x, &y) in x.iter().zip(&y) {
+                let exact = f64::from(x).exp2();
+                assert!((f64::from(y) - exact).abs() <= 3.1e-6 * exact, "{isa}: 2^{x:e} = {y:e}");
+            }
+        }
+        let mut ends = [f32::NEG_INFINITY, f32::NAN, 0.0, -1.0].repeat(4);
+        f32::dispatch(isa, Rough(&mut ends));
+        assert!(ends[0] == 0.0 && ends[1].is_nan() && ends[2..4] == [1.0, 0.5], "{isa}: {ends:?}");
     }
 }
 

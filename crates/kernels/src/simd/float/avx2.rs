@@ -4,21 +4,24 @@ use super::{Float, Registers};
 use crate::simd::{Avx2, Lanes};
 use crate::{bf16, f16};
 use std::arch::x86_64::{
-    __m256, __m256d, __m256i, _CMP_GT_OQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm_add_ps,
-    _mm_add_ss, _mm_cvtss_f32, _mm_loadu_si128, _mm_movehl_ps, _mm_shuffle_ps, _mm256_add_epi32,
-    _mm256_add_pd, _mm256_add_ps, _mm256_and_si256, _mm256_blendv_pd, _mm256_blendv_ps, _mm256_castpd_si256,
-    _mm256_castps_si256, _mm256_castps256_ps128, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmp_pd,
-    _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cvtepu16_epi32, _mm256_cvtph_ps,
-    _mm256_cvtps_epi32, _mm256_div_pd, _mm256_div_ps, _mm256_extractf128_ps, _mm256_fmadd_ps,
-    _mm256_fmsub_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_maskload_ps,
-    _mm256_maskstore_ps, _mm256_max_pd, _mm256_max_ps, _mm256_min_pd, _mm256_min_ps, _mm256_movemask_pd,
-    _mm256_movemask_ps, _mm256_mul_pd, _mm256_mul_ps, _mm256_permute2f128_ps, _mm256_round_pd,
-    _mm256_round_ps, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps,
-    _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64,
-    _mm256_storeu_ps, _mm256_sub_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    __m256, __m256d, __m256i, _CMP_GT_OQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT,
+    _MM_FROUND_TO_NEG_INF, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_loadu_si128, _mm_movehl_ps,
+    _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_pd, _mm256_add_ps, _mm256_and_si256, _mm256_blendv_pd,
+    _mm256_blendv_ps, _mm256_castpd_si256, _mm256_castps_si256, _mm256_castps256_ps128, _mm256_castsi256_pd,
+    _mm256_castsi256_ps, _mm256_cmp_pd, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64,
+    _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_epi32, _mm256_div_pd, _mm256_div_ps,
+    _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fmsub_ps, _mm256_fnmadd_ps, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_pd, _mm256_max_ps, _mm256_min_pd,
+    _mm256_min_ps, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_pd, _mm256_mul_ps,
+    _mm256_permute2f128_ps, _mm256_round_pd, _mm256_round_ps, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_set1_pd, _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_ps,
+    _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_ps, _mm256_sub_ps, _mm256_unpackhi_ps,
+    _mm256_unpacklo_ps,
 };
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+/// Rounding of exponents that leaves a fraction of 0 to 1.
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 
 /// All bits set in the first `count` of eight lanes.
 #[inline(always)]
@@ -214,6 +217,12 @@ impl Float<f32> for Avx2 {
     }
 
     #[inline(always)]
+    fn floor(self, a: __m256) -> __m256 {
+        // SAFETY: the token.
+        unsafe { _mm256_round_ps::<DOWN>(a) }
+    }
+
+    #[inline(always)]
     fn round(self, a: __m256) -> __m256 {
         // SAFETY: the token.
         unsafe { _mm256_round_ps::<NEAREST>(a) }
@@ -296,6 +305,12 @@ impl Float<f64> for Avx2 {
     fn greater(self, a: __m256d, b: __m256d) -> u32 {
         // SAFETY: the token.
         unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(a, b)) as u32 }
+    }
+
+    #[inline(always)]
+    fn floor(self, a: __m256d) -> __m256d {
+        // SAFETY: the token.
+        unsafe { _mm256_round_pd::<DOWN>(a) }
     }
 
     #[inline(always)]

@@ -12,8 +12,7 @@ use std::arch::x86_64::{
     _mm512_max_ps, _mm512_min_pd, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_pd,
     _mm512_reduce_ps, _mm512_roundscale_pd, _mm512_roundscale_ps, _mm512_scalef_pd, _mm512_scalef_ps,
     _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_slli_epi32, _mm512_storeu_ps,
-    _mm512_sub_pd, _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
-    _mm512_unpacklo_ps,
+    _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 /// A one for each of the first `count` of sixteen lanes.
@@ -246,6 +245,12 @@ impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn floor(self, a: __m512) -> __m512 {
+        // SAFETY: the token. 9: no fraction bits, downwards, no exception.
+        unsafe { _mm512_roundscale_ps::<9>(a) }
+    }
+
+    #[inline(always)]
     fn round(self, a: __m512) -> __m512 {
         // SAFETY: the token. 8: no fraction bits, to nearest even, no exception.
         unsafe { _mm512_roundscale_ps::<8>(a) }
@@ -253,11 +258,9 @@ impl<const BF16: bool> Float<f32> for Avx512<BF16> {
 
     #[inline(always)]
     fn split(self, x: __m512) -> (__m512, __m512) {
-        // SAFETY: the token. 8: no fraction bits, to nearest even, no exception. Of −∞ nothing is left, and −∞ scales to 0.
-        unsafe {
-            let r = _mm512_reduce_ps::<8>(x);
-            (_mm512_sub_ps(x, r), r)
-        }
+        // SAFETY: the token. 9: no fraction bits, downwards, no exception. Of −∞ nothing is left, and −∞ scales to 0. Scaling
+        // rounds downwards by itself.
+        unsafe { (x, _mm512_reduce_ps::<9>(x)) }
     }
 
     #[inline(always)]
@@ -348,6 +351,12 @@ impl<const BF16: bool> Float<f64> for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn floor(self, a: __m512d) -> __m512d {
+        // SAFETY: the token. 9: no fraction bits, downwards, no exception.
+        unsafe { _mm512_roundscale_pd::<9>(a) }
+    }
+
+    #[inline(always)]
     fn round(self, a: __m512d) -> __m512d {
         // SAFETY: the token. 8: no fraction bits, to nearest even, no exception.
         unsafe { _mm512_roundscale_pd::<8>(a) }
@@ -355,11 +364,9 @@ impl<const BF16: bool> Float<f64> for Avx512<BF16> {
 
     #[inline(always)]
     fn split(self, x: __m512d) -> (__m512d, __m512d) {
-        // SAFETY: the token. 8: no fraction bits, to nearest even, no exception. Of −∞ nothing is left, and −∞ scales to 0.
-        unsafe {
-            let r = _mm512_reduce_pd::<8>(x);
-            (_mm512_sub_pd(x, r), r)
-        }
+        // SAFETY: the token. 9: no fraction bits, downwards, no exception. Of −∞ nothing is left, and −∞ scales to 0. Scaling
+        // rounds downwards by itself.
+        unsafe { (x, _mm512_reduce_pd::<9>(x)) }
     }
 
     #[inline(always)]

@@ -212,6 +212,12 @@ impl Float<f32> for Neon {
     }
 
     #[inline(always)]
+    fn floor(self, a: Pair) -> Pair {
+        // SAFETY: the token.
+        unsafe { [vrndmq_f32(a[0]), vrndmq_f32(a[1])] }
+    }
+
+    #[inline(always)]
     fn round(self, a: Pair) -> Pair {
         // SAFETY: the token.
         unsafe { [vrndnq_f32(a[0]), vrndnq_f32(a[1])] }
@@ -276,6 +282,12 @@ impl Float<f64> for Neon {
             let high = vandq_u64(vcgtq_f64(a[1], b[1]), vld1q_u64(WIDE_BITS.as_ptr().add(2)));
             vaddvq_u64(vorrq_u64(low, high)) as u32
         }
+    }
+
+    #[inline(always)]
+    fn floor(self, a: WidePair) -> WidePair {
+        // SAFETY: the token.
+        unsafe { [vrndmq_f64(a[0]), vrndmq_f64(a[1])] }
     }
 
     #[inline(always)]

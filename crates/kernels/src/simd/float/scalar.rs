@@ -133,6 +133,12 @@ impl Float<f32> for Scalar {
     }
 
     #[inline(always)]
+    fn floor(self, a: [f32; 4]) -> [f32; 4] {
+        let near = Float::<f32>::round(self, a);
+        from_fn(|i| if near[i] > a[i] { near[i] - 1.0 } else { near[i] })
+    }
+
+    #[inline(always)]
     fn round(self, a: [f32; 4]) -> [f32; 4] {
         // Adding 1.5·2²³ leaves no room for a fraction; right for |a| < 2²², which exponents never leave.
         const MAGIC: f32 = 12_582_912.0;
@@ -177,6 +183,12 @@ impl Float<f64> for Scalar {
     #[inline(always)]
     fn greater(self, a: [f64; 4], b: [f64; 4]) -> u32 {
         (0..4).map(|i| u32::from(a[i] > b[i]) << i).sum()
+    }
+
+    #[inline(always)]
+    fn floor(self, a: [f64; 4]) -> [f64; 4] {
+        let near = Float::<f64>::round(self, a);
+        from_fn(|i| if near[i] > a[i] { near[i] - 1.0 } else { near[i] })
     }
 
     #[inline(always)]

@@ -38,6 +38,7 @@ struct Given {
     chosen: Vec<f64>,
     set: Vec<f64>,
     rounded: Vec<f64>,
+    floor: Vec<f64>,
     scaled: Vec<f64>,
     split: [Vec<f64>; 2],
     nothing: Vec<f64>,
@@ -84,10 +85,11 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
             chosen: out(isa.where_greater(a, b, number(1.0), number(2.0))),
             set: out(isa.where_set(BITS, number(1.0), number(2.0))),
             rounded: out(isa.round(isa.mul(a, number(10.0)))),
+            floor: out(isa.floor(isa.mul(a, number(10.0)))),
             scaled: out(isa.scale(number(1.25), isa.round(isa.mul(a, number(10.0))))),
             split: {
                 let (n, r) = isa.split(isa.mul(a, number(10.0)));
-                [out(n), out(r)]
+                [out(isa.scale(number(1.25), n)), out(r)]
             },
             nothing: {
                 let (n, r) = isa.split(number(f64::NEG_INFINITY));
@@ -135,8 +137,13 @@ fn operations_agree<A: Real>() {
             let round = (A::from_f64(x[i] * 10.0)).to_f64().round_ties_even();
             assert_eq!(given.rounded[i], round, "{isa}");
             assert_eq!(given.scaled[i], 1.25 * round.exp2(), "{isa}");
-            assert_eq!(given.split[0][i], round, "{isa}");
-            assert_eq!(given.split[1][i], A::from_f64(x[i] * 10.0).to_f64() - round, "{isa}");
+            let ten = A::from_f64(x[i] * 10.0).to_f64();
+            let below = ten.floor();
+            assert_eq!(given.floor[i], below, "{isa}");
+            assert_eq!(given.split[0][i], 1.25 * below.exp2(), "{isa}");
+            // Between −½ and 0 there is no room for all of it.
+            let epsilon = if size_of::<A>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+            assert!((given.split[1][i] - (ten - below)).abs() <= epsilon / 2.0, "{isa}");
             assert_eq!(given.nothing[i], 0.0, "{isa}: 2^−∞");
             for (k, [bf16s, f16s]) in given.first_halves.iter().enumerate() {
                 assert_eq!(bf16s[i], if i < k { BF16[i].to_f64() } else { 0.0 }, "{isa}");
