@@ -31,8 +31,8 @@ use std::ops::Range;
 const TILE: usize = 64;
 /// Up to this many columns the memory after some rows is fetched: longer rows are streams of their own.
 const FETCHED_BELOW: usize = 256;
-/// Up to this many columns, column-major memory is turned into rows.
-const TURNED_UP_TO: usize = 32;
+/// Up to this many columns, column-major memory is turned into rows, a tile of which then fits the second cache.
+const TURNED_UP_TO: usize = 1024;
 /// Numbers of the rows whose residuals are formed before their gradient: with what belongs to them less than half of the first cache.
 const STAYING: usize = 2048;
 /// How far above all sums σ starts, at least.

@@ -152,7 +152,7 @@ fn features_of_rows<S: Lanes<f64>, const WEIGHTED: bool>(
 }
 
 /// Columns `first .. first + LANES`, or what is left of them, of column-major memory: squares of LANES rows, transposed, into
-/// rows of `out` that are `step` numbers apart.
+/// rows of `out` that are `step` numbers apart; zeros behind the last column.
 #[inline(always)]
 fn features_of_columns<S: Lanes<f64>>(
     isa: S,
@@ -163,19 +163,19 @@ fn features_of_columns<S: Lanes<f64>>(
 ) {
     let (data, t, w) = (rows.x.data(), rows.x.rows(), S::LANES);
     let count = w.min(rows.x.cols() - first);
-    let whole = if count == w { t - t % w } else { 0 };
+    let whole = t - t % w;
     let shifts = isa.load_first(&rows.shift[first..first + count]);
     let data_at = data[first * from..].as_ptr();
-    assert!(whole == 0 || (first + w - 1) * from + t <= data.len());
+    assert!(whole == 0 || (first + count - 1) * from + t <= data.len());
     assert!(whole == 0 || (whole - 1) * step + w <= out.len());
     for k in (0..whole).step_by(w) {
         let mut square = isa.square(isa.zero());
-        for (i, v) in square.as_mut().iter_mut().enumerate() {
+        for (i, v) in square.as_mut().iter_mut().enumerate().take(count) {
             if k % PANEL == 0 {
                 // The same column of the next tile.
                 prefetch(data_at.wrapping_add(i * from + k + t));
             }
-            // SAFETY: columns first .. first + LANES of t rows lie inside the block: asserted above.
+            // SAFETY: `count` columns of t rows from `first` on lie inside the block: asserted above.
             *v = unsafe { isa.load_at(data_at.add(i * from + k)) };
         }
         let square = isa.transpose(square);
