@@ -141,8 +141,16 @@ impl Multiply<'_> {
                 if let &[w0, w1, w2, w3] = w {
                     let (x0, x1, x2, x3) = (column(j), column(j + 1), column(j + 2), column(j + 3));
                     let w = [isa.splat(w0), isa.splat(w1), isa.splat(w2), isa.splat(w3)];
+                    // The next four columns, or the first ones of the next strip.
+                    let next = if j + 4 < self.w.len() { (j + 4) * stride } else { STRIP };
+                    let next = self.x.data().as_ptr().wrapping_add(next + s * STRIP);
                     for k in (0..rows).step_by(lanes) {
                         let end = rows.min(k + lanes);
+                        if k % LINE == 0 {
+                            for i in 0..4 {
+                                prefetch(next.wrapping_add(i * stride + k));
+                            }
+                        }
                         let term = |x: &[f64], w, sum| isa.mul_add(load(isa, &x[k..end]), w, sum);
                         let sum = term(x0, w[0], load(isa, &strip[k..end]));
                         let other = term(x2, w[2], isa.mul(load(isa, &x3[k..end]), w[3]));
