@@ -22,6 +22,8 @@ use crate::simd::{Float, FloatKernel, Real};
 
 /// Keys to a tile in scratch memory: a register tile may write up to seven keys behind the last.
 pub(super) const SLOT_KEYS: usize = TILE_KEYS + 8;
+/// Outputs of a block up to so many bytes are asked for ahead: more would drive out what is still needed.
+const FETCHED_UP_TO: usize = 128 << 10;
 
 /// Attention of one block: a [`FloatKernel`] whose fields are its arguments.
 pub struct Forward<'a, 'b, T: Storage> {
@@ -170,7 +172,10 @@ impl<T: Storage> Attend<'_, '_, T> {
             let last = at + 1 == block.tiles.len();
             let at = At { tile: *tile, number: at, slot: if slots > 1 { at } else { 0 }, last };
             work.score(isa, at);
-            if last && let Some(out) = &out {
+            if last
+                && let Some(out) = &out
+                && size_of_val(*out) <= FETCHED_UP_TO
+            {
                 // They are written last, row by row, and by then should be at hand.
                 fetch(out);
             }

@@ -12,7 +12,8 @@
 //! memory grows with the keys.
 //!
 //! Two things are rounded that wider products keep: weights to eight bits, as every implementation with products of bf16
-//! does, and numbers and sums below 2⁻¹²⁶ to 0. Other products of q and k are exact and their sums are f32 as before. The denominator is
+//! does, and numbers and sums below 2⁻¹²⁶ to 0. Exponentials that go straight to pairs are themselves good to 3·10⁻⁶
+//! ([`exp2_for_bf16`]), and so is the log-sum-exp then; with statistics they are those of f32. Other products of q and k are exact and their sums are f32 as before. The denominator is
 //! the sum of the weights *before* they are rounded: it is the one that the log-sum-exp, the statistics and the backward pass
 //! speak of, the rounding of many weights cancels in the sum of values as it would in the denominator, and a weight that
 //! alone decides a row is the largest, 2⁰, which is exact.

@@ -1,13 +1,13 @@
 //! Exponentials, in vectors.
 //!
 //! ```text
-//! 2^x = 2^n · 2^r      n = the largest integer below x, 0 ≤ r ≤ 1
+//! 2^x = 2^n · 2^r      n = the largest integer not above x, 0 ≤ r ≤ 1
 //! 2^r = 1 + r·P(r)     P of degree 5 (f32), 10 (f64) or 3 (weights that become bf16), smallest error
 //! ```
 //!
-//! `x − n` is exact but for `−½ < x < 0`, where it may lose two thirds of a unit of the result; with the last roundings that is within
-//! 2 ULP where the result is a normal number. Below the smallest normal number the result lies between 0 and that number;
-//! `2^−∞` is exactly 0, which is what a hidden key weighs. NaN stays NaN.
+//! `x − n` is exact but for `−½ < x < 0`, where it may lose two thirds of a unit of the result; with the last roundings that
+//! is within 2 ULP where the result is a normal number. Below the smallest normal number the result lies between 0 and that
+//! number; `2^−∞` is exactly 0, which is what a hidden key weighs. NaN stays NaN.
 
 use crate::simd::{Float, Real};
 
@@ -17,7 +17,7 @@ pub fn exp2<A: Real, S: Float<A>>(isa: S, x: S::Vector) -> S::Vector {
     power(isa, x, A::POWER)
 }
 
-/// `2^x` with a relative error below 3·10⁻⁶: for what is rounded to bf16, which takes up to a thousand times as much.
+/// `2^x` with a relative error of 3·10⁻⁶: for what is rounded to bf16, which takes up to a thousand times as much.
 #[inline(always)]
 pub(super) fn exp2_for_bf16<S: Float<f32>>(isa: S, x: S::Vector) -> S::Vector {
     power(isa, x, &[0.693_044_84, 0.241_280_23, 0.052_242_436, 0.013_426_708])

@@ -83,6 +83,9 @@ fn powers_for_bf16_are_a_thousand_times_closer_than_it_can_tell() {
                 assert!((f64::from(y) - exact).abs() <= 3.1e-6 * exact, "{isa}: 2^{x:e} = {y:e}");
             }
         }
+        let mut below = [-1e-30, -f32::MIN_POSITIVE, -f32::from_bits(1), -1e-40].repeat(4);
+        f32::dispatch(isa, Rough(&mut below));
+        assert!(below.iter().all(|y| (y - 1.0).abs() <= 3.1e-6), "{isa}: {below:?}");
         let mut ends = [f32::NEG_INFINITY, f32::NAN, 0.0, -1.0].repeat(4);
         f32::dispatch(isa, Rough(&mut ends));
         assert!(ends[0] == 0.0 && ends[1].is_nan() && ends[2..4] == [1.0, 0.5], "{isa}: {ends:?}");
@@ -90,6 +93,12 @@ fn powers_for_bf16_are_a_thousand_times_closer_than_it_can_tell() {
 }
 
 fn ends_are_exact<A: Real>(isa: Isa) {
+    // Just below an integer: the fraction is rounded to 1, or to what is next to it.
+    for below in [1e-30, f64::from(f32::MIN_POSITIVE), f64::from(f32::from_bits(1)), 5e-324] {
+        let mut y = [A::from_f64(-below); 16];
+        A::dispatch(isa, Map { numbers: &mut y, tanh: false });
+        assert!(y.iter().all(|y| (y.to_f64() - 1.0).abs() <= 1.2e-7), "{isa}: 2^−{below:e}");
+    }
     let special = [0.0, f64::NEG_INFINITY, -1e30, f64::NAN, 1.0, -1.0, -2000.0, -0.0];
     let mut y: Vec<A> = special.iter().cycle().take(16).map(|&x| A::from_f64(x)).collect();
     A::dispatch(isa, Map { numbers: &mut y, tanh: false });

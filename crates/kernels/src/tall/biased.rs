@@ -31,9 +31,10 @@ use std::ops::Range;
 const TILE: usize = 64;
 /// Up to this many columns the memory after some rows is fetched: longer rows are streams of their own.
 const FETCHED_BELOW: usize = 256;
-/// Up to this many columns, column-major memory is turned into rows, a tile of which then fits the second cache.
-const TURNED_UP_TO: usize = 1024;
-/// Numbers of the rows whose residuals are formed before their gradient: with what belongs to them less than half of the first cache.
+/// Up to this many columns, column-major memory is turned into rows, of which a tile then takes half a second cache of 1 MiB.
+pub(super) const TURNED_UP_TO: usize = 1024;
+/// Numbers of the rows whose residuals are formed before their gradient: with what belongs to them less than half of the first cache,
+/// unless there are more than 256 columns.
 const STAYING: usize = 2048;
 /// How far above all sums σ starts, at least.
 const MARGIN: f64 = 16.0;

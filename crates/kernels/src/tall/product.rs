@@ -141,13 +141,14 @@ impl Multiply<'_> {
                 if let &[w0, w1, w2, w3] = w {
                     let (x0, x1, x2, x3) = (column(j), column(j + 1), column(j + 2), column(j + 3));
                     let w = [isa.splat(w0), isa.splat(w1), isa.splat(w2), isa.splat(w3)];
-                    // The next four columns, or the first ones of the next strip.
-                    let next = if j + 4 < self.w.len() { (j + 4) * stride } else { STRIP };
+                    // The next columns, or the first ones of the next strip.
+                    let left = self.w.len() - j - 4;
+                    let (next, count) = if left > 0 { ((j + 4) * stride, left.min(4)) } else { (STRIP, 4) };
                     let next = self.x.data().as_ptr().wrapping_add(next + s * STRIP);
                     for k in (0..rows).step_by(lanes) {
                         let end = rows.min(k + lanes);
                         if k % LINE == 0 {
-                            for i in 0..4 {
+                            for i in 0..count {
                                 prefetch(next.wrapping_add(i * stride + k));
                             }
                         }

@@ -55,10 +55,10 @@ pub trait Float<T: Copy>: Lanes<T> {
     fn greater(self, a: Self::Vector, b: Self::Vector) -> u32;
     /// The nearest integer, ties to even.
     fn round(self, a: Self::Vector) -> Self::Vector;
-    /// The largest integer that is no larger.
+    /// The largest integer that is no larger; of numbers that exponents can be.
     fn floor(self, a: Self::Vector) -> Self::Vector;
-    /// `(n, r)` where `r` is what `x` is above the largest integer below it, and [`Float::scale`] by `n` is by that integer; 0
-    /// for `r` where it gives 0.
+    /// `(n, r)` where `r` is what `x` has above the largest integer that is no larger, and [`Float::scale`] by `n` is by that
+    /// integer; 0 for `r` of −∞, by whose `n` scaling gives 0.
     #[inline(always)]
     fn split(self, x: Self::Vector) -> (Self::Vector, Self::Vector) {
         // `max` gives its second operand where that is NaN.

@@ -8,8 +8,9 @@ use std::arch::aarch64::{
     vdivq_f64, vdupq_n_f32, vdupq_n_u32, vdupq_n_u64, vfmaq_f32, vfmsq_f32, vld1q_f32, vld1q_u32, vld1q_u64,
     vmaxq_f32, vmaxq_f64, vminq_f32, vminq_f64, vmulq_f32, vnegq_f32, vorrq_u32, vorrq_u64,
     vreinterpretq_f32_f64, vreinterpretq_f32_s32, vreinterpretq_f64_f32, vreinterpretq_f64_s64,
-    vreinterpretq_s32_f32, vreinterpretq_s64_f64, vrndnq_f32, vrndnq_f64, vshlq_n_s32, vshlq_n_s64,
-    vst1q_f32, vsubq_f32, vtrn1q_f32, vtrn1q_f64, vtrn2q_f32, vtrn2q_f64, vtstq_u32, vtstq_u64,
+    vreinterpretq_s32_f32, vreinterpretq_s64_f64, vrndmq_f32, vrndmq_f64, vrndnq_f32, vrndnq_f64,
+    vshlq_n_s32, vshlq_n_s64, vst1q_f32, vsubq_f32, vtrn1q_f32, vtrn1q_f64, vtrn2q_f32, vtrn2q_f64,
+    vtstq_u32, vtstq_u64,
 };
 
 /// Lanes 0 to 3, then 4 to 7.
