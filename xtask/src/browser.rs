@@ -16,7 +16,12 @@ const BROWSERS: [&str; 4] = [
 
 pub(crate) fn test() -> Result<()> {
     let pages = format!("{ROOT}/target/pages");
-    cargo(&["run", "--quiet", "-p", "spanwise-report", "--example", "specimens", "--", &pages])?;
+    // Of the whole workspace, so with the features and the parts of `cargo test`; it lies beside this program.
+    cargo(&["build", "--quiet", "--workspace", "--example", "specimens"])?;
+    let this = std::env::current_exe().context("cannot find this program")?;
+    let specimens =
+        this.with_file_name("examples").join(format!("specimens{}", std::env::consts::EXE_SUFFIX));
+    run(Command::new(specimens).arg(&pages).current_dir(ROOT))?;
     // Playwright's wheel holds its JavaScript and a node to run it: neither node nor npm need be there.
     let environment = Environment::with("venv-browser", &["tests/browser/requirements.txt"])?;
     let driver = environment.package("playwright")?.join("driver");
