@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Memory is read from front to back: whole rows are added, in registers where they fit and otherwise in memory, two rows for
-//! each time the sums are read and written; with thirty-two registers sixteen vectors of columns at a time. Where few vectors make a row, several keys are added up side by side, so that no sum waits
-//! for the one before it.
+//! each time the sums are read and written; with thirty-two registers sixteen vectors of columns at a time. Where few vectors
+//! make a row, several keys are added up side by side, so that no sum waits for the one before it.
 
 use super::rows::Rows;
 use super::storage::Storage;

@@ -13,10 +13,10 @@
 //!
 //! Two things are rounded that wider products keep: weights to eight bits, as every implementation with products of bf16
 //! does, and numbers and sums below 2⁻¹²⁶ to 0. Exponentials that go straight to pairs are themselves good to 3·10⁻⁶
-//! ([`exp2_for_bf16`]), and so is the log-sum-exp then; with statistics they are those of f32. Other products of q and k are exact and their sums are f32 as before. The denominator is
-//! the sum of the weights *before* they are rounded: it is the one that the log-sum-exp, the statistics and the backward pass
-//! speak of, the rounding of many weights cancels in the sum of values as it would in the denominator, and a weight that
-//! alone decides a row is the largest, 2⁰, which is exact.
+//! ([`exp2_for_bf16`]), and so is the log-sum-exp then; with statistics they are those of f32. Other products of q and k are
+//! exact and their sums are f32 as before. The denominator is the sum of the weights *before* they are rounded: it is the one
+//! that the log-sum-exp, the statistics and the backward pass speak of, the rounding of many weights cancels in the sum of
+//! values as it would in the denominator, and a weight that alone decides a row is the largest, 2⁰, which is exact.
 //!
 //! Pairs of keys begin at even places of a tile. Where a panel sees only one key of a pair the other weighs 0, and its value
 //! is multiplied by that: so a tile counts as hiding something unless all rows see all of it.

@@ -217,7 +217,8 @@ pub(super) struct Weighing<'a, 'b, T: Storage> {
     /// What the rows of each panel see.
     pub(super) reach: &'a [Reach],
     pub(super) tile: Tile,
-    /// `(panels, keys, LANES)`, panels `stride` apart, unless [`Products::exponentials`] has put them elsewhere; nothing is said about keys that no row of a panel sees.
+    /// `(panels, keys, LANES)`, panels `stride` apart, unless [`Products::exponentials`] has put them elsewhere; nothing is said
+    /// about keys that no row of a panel sees.
     pub(super) weights: &'a [T::Real],
     pub(super) stride: usize,
     /// What each row of `out` is multiplied by first; where there is nothing, `out` is not even read.

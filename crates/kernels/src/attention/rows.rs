@@ -9,12 +9,12 @@ use std::ops::Range;
 /// Bytes that memory brings at once.
 const LINE: usize = 64;
 
-/// Asks for all of a row, which nobody has to read.
+/// Asks for numbers that lie one after another, a line at a time; nobody has to read or write them.
 #[inline(always)]
-pub(super) fn fetch<T>(row: &[T]) {
+pub(super) fn fetch<T>(numbers: &[T]) {
     let mut at = 0;
-    while at < row.len() {
-        prefetch(row[at..].as_ptr());
+    while at < numbers.len() {
+        prefetch(numbers[at..].as_ptr());
         at += LINE / size_of::<T>();
     }
 }
