@@ -80,13 +80,12 @@ fn sums(isa: Isa, tall: &Tall<'_>) -> Sums {
 }
 
 /// Rows to a leaf at least: enough that a leaf's own G costs little beside them. Where G is large this weighs more than the number
-/// of leaves, but there have to be some for the threads to share.
+/// of leaves, but there have to be some for the threads to share, and at the end they wait for the last.
 fn least_rows(tall: &Tall<'_>) -> usize {
-    const USUAL: usize = 2048;
     if tall.width() < 192 {
-        return USUAL;
+        return 2048;
     }
-    tall.rows().div_ceil(8).next_multiple_of(128).min(USUAL)
+    tall.rows().div_ceil(8).next_multiple_of(128).min(1024)
 }
 
 /// G by panels of [`PANEL`] columns, each down to its last column, row after row.
