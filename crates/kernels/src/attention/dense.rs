@@ -21,7 +21,7 @@
 use super::TILE_KEYS;
 use super::part::{Block, Part};
 use super::storage::{Storage, widen_row};
-use crate::simd::{Float, MOST_LANES, Real};
+use crate::simd::{Float, MOST_LANES, Real, prefetch};
 use std::f64::consts::LOG2_E;
 
 /// Some keys of one panel of one tile.
@@ -69,8 +69,12 @@ impl<T: Storage> Dense<'_, '_, T> {
         let lanes = S::LANES;
         let keys = self.scores.len() / lanes;
         let source = source(isa, self.block, [self.row, self.first, keys], self.lines);
-        let whole = keys - keys % lanes;
-        for k in (0..whole).step_by(lanes) {
+        let lead = source.lead(lanes).min(keys);
+        if lead > 0 {
+            source.add(isa, 0, &mut self.scores[..lead * lanes], lead);
+        }
+        let whole = keys - (keys - lead) % lanes;
+        for k in (lead..whole).step_by(lanes) {
             // As many keys as lanes: a number the compiler knows, so that the square stays in registers.
             source.add(isa, k, &mut self.scores[k * lanes..(k + lanes) * lanes], lanes);
         }
@@ -155,6 +159,16 @@ fn source<'a, T: Storage, S: Float<T::Real>>(
 }
 
 impl<A: Real, V: Copy> Source<'_, A, V> {
+    /// Keys before the first vector of a line that lies within one line of the cache. Where queries are a power of two apart, their
+    /// lines of the cache drive each other out, and what a vector leaves of one has to come again.
+    #[inline(always)]
+    fn lead(&self, lanes: usize) -> usize {
+        match self {
+            Source::Lines(lines) => lines[0].as_ptr().align_offset(lanes * size_of::<A>()),
+            _ => 0,
+        }
+    }
+
     /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes.
     #[inline(always)]
     fn add<S: Float<A, Vector = V>>(&self, isa: S, k: usize, scores: &mut [A], keys: usize) {
@@ -182,6 +196,10 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
                 for key in 0..keys {
                     let at = *start + (k + key) as isize * *step;
                     square.as_mut()[key] = isa.load(&data[at as usize..]);
+                    // Where the next panel's vector ends: these lines are far apart, and nothing else foresees them.
+                    if let Some(next) = data.get(at as usize + 2 * S::LANES - 1..) {
+                        prefetch(next.as_ptr());
+                    }
                 }
                 square
             }

@@ -15,6 +15,7 @@
 //! The weights themselves are kept only where each key's received mass is asked for: that is a sum over rows, each with a
 //! factor that is known last.
 
+use super::TILE_KEYS;
 use super::exp::exp2;
 use super::largest::Largest;
 use super::part::{Span, Tile};
@@ -24,6 +25,9 @@ use super::sweep::{Sums, exponentials, maximum};
 use super::top::{Candidates, Look};
 use crate::simd::{Float, MOST_LANES, Real};
 use std::ops::Range;
+
+/// More than the weights of a pool can add up to: what rounding takes from a sum that begins with it is a difference of differences.
+const MORE: f64 = 2.0 * TILE_KEYS as f64;
 
 /// What is noted about the rows of a block.
 pub(super) struct Notes<'a, A> {
@@ -176,7 +180,7 @@ impl<'a, A: Real> Notes<'a, A> {
     ) -> S::Vector {
         let lanes = S::LANES;
         let rows = panel * lanes..(panel + 1) * lanes;
-        let (total, sums) = match (self.moment.is_empty(), self.exact.is_empty()) {
+        let sums = match (self.moment.is_empty(), self.exact.is_empty()) {
             (true, true) => self.pooled::<S, false, false>(isa, panel, seen, step.base, scores),
             (false, true) => self.pooled::<S, true, false>(isa, panel, seen, step.base, scores),
             _ => self.pooled::<S, true, true>(isa, panel, seen, step.base, scores),
@@ -196,11 +200,10 @@ impl<'a, A: Real> Notes<'a, A> {
             }
             for (lane, exact) in self.exact[rows].iter_mut().enumerate() {
                 let [alpha, sum, lost] = [0, 1, 2].map(|line| lines[line][lane].to_f64());
-                // The sum began at 2.
-                *exact = *exact * alpha + ((sum - 2.0) + lost);
+                *exact = *exact * alpha + ((sum - MORE) + lost);
             }
         }
-        total
+        sums.total
     }
 
     /// The exponentials of a tile, pool by pool: their sum, and what else is summed with them. One vector after another: adding
@@ -213,23 +216,35 @@ impl<'a, A: Real> Notes<'a, A> {
         seen: &Seen,
         base: S::Vector,
         scores: &mut [A],
-    ) -> (S::Vector, Sums<S::Vector>) {
+    ) -> OfTile<S::Vector> {
         let lanes = S::LANES;
         let mut sums = Sums::none(isa);
-        let zero = isa.splat(A::ZERO);
-        let mut total = zero;
+        let zero = sums.sum;
+        let begin = if EXACT { isa.splat(A::from_f64(2.0)) } else { zero };
+        let mut of_tile =
+            OfTile { total: zero, moment: zero, exact: isa.splat(A::from_f64(MORE)), lost: zero };
         for at in self.pools.of(seen.slot) {
-            sums.sum = zero;
+            (sums.sum, sums.lost) = (begin, zero);
             if let Some(keys) = self.pools.all[at].within(&seen.keys) {
                 let scores = &mut scores[keys.start * lanes..keys.end * lanes];
                 [sums] = exponentials::<A, S, 1, MOMENT, EXACT>(isa, base, scores, [sums]);
             }
-            if !self.sums.is_empty() {
-                isa.store(sums.sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
+            let mut sum = sums.sum;
+            if EXACT {
+                let own = isa.sub(sum, begin);
+                let next = isa.add(of_tile.exact, own);
+                let lost = isa.sub(own, isa.sub(next, of_tile.exact));
+                of_tile.lost = isa.add(of_tile.lost, isa.add(lost, sums.lost));
+                of_tile.exact = next;
+                sum = isa.add(own, sums.lost);
             }
-            total = isa.add(total, sums.sum);
+            if !self.sums.is_empty() {
+                isa.store(sum, &mut self.sums[(panel * self.pools.all.len() + at) * lanes..]);
+            }
+            of_tile.total = isa.add(of_tile.total, sum);
         }
-        (total, sums)
+        of_tile.moment = sums.moment;
+        of_tile
     }
 
     /// The maxima become factors: what sums and weights of each tile are multiplied by in the end. `last` are the rows' last
@@ -243,6 +258,17 @@ impl<'a, A: Real> Notes<'a, A> {
             }
         }
     }
+}
+
+/// What the exponentials of one panel and tile add up to.
+struct OfTile<V> {
+    /// `Σa`.
+    total: V,
+    /// `Σ a·(s − base)`, where somebody asks.
+    moment: V,
+    /// [`MORE`]` + Σa`, and what rounding took from it, where somebody asks.
+    exact: V,
+    lost: V,
 }
 
 /// The scores of one panel and tile.

@@ -24,12 +24,11 @@ pub(super) fn maximum<A: Real, S: Float<A>>(isa: S, max: S::Vector, scores: &[A]
 /// What exponentials add up to, lane by lane.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<V> {
-    /// `Σa`.
+    /// What it began with, and `Σa`.
     pub(super) sum: V,
     /// `Σ a·(s − base)`; untouched where it is not asked for.
     pub(super) moment: V,
-    /// `2 + Σa`, and what rounding took from it; untouched where they are not asked for.
-    pub(super) exact: V,
+    /// What rounding took from the sum; untouched where it is not asked for.
     pub(super) lost: V,
 }
 
@@ -38,12 +37,12 @@ impl<V: Copy> Sums<V> {
     #[inline(always)]
     pub(super) fn none<A: Real, S: Float<A, Vector = V>>(isa: S) -> Self {
         let zero = isa.splat(A::ZERO);
-        Sums { sum: zero, moment: zero, exact: isa.splat(A::from_f64(2.0)), lost: zero }
+        Sums { sum: zero, moment: zero, lost: zero }
     }
 }
 
 /// `a = 2^(s − base)` in place, added to `sums`, as many of them side by side: `Σa`, with `MOMENT` also `Σ a·(s − base)`, with
-/// `EXACT` also the sum without its rounding.
+/// `EXACT` also what rounding takes from a `Σa` that began at 2 or more.
 #[inline(always)]
 pub(super) fn exponentials<A: Real, S: Float<A>, const WIDE: usize, const MOMENT: bool, const EXACT: bool>(
     isa: S,
@@ -92,17 +91,16 @@ fn exponential<A: Real, S: Float<A>, const MOMENT: bool, const EXACT: bool>(
     let x = isa.sub(isa.load(scores), base);
     let a = exp2(isa, x);
     isa.store(a, scores);
-    sums.sum = isa.add(sums.sum, a);
     if MOMENT {
         // 0·−∞ is NaN; 0 times the lowest exponent is 0.
         sums.moment = isa.mul_add(a, isa.max(isa.splat(S::LOWEST_EXPONENT), x), sums.moment);
     }
+    let next = isa.add(sums.sum, a);
     if EXACT {
-        // The sum begins at 2 and no weight is larger, so what rounding takes is a difference of differences.
-        let next = isa.add(sums.exact, a);
-        sums.lost = isa.add(sums.lost, isa.sub(a, isa.sub(next, sums.exact)));
-        sums.exact = next;
+        // No weight is larger than the sum, which began at 2, so what rounding takes is a difference of differences.
+        sums.lost = isa.add(sums.lost, isa.sub(a, isa.sub(next, sums.sum)));
     }
+    sums.sum = next;
     sums
 }
 

@@ -219,7 +219,45 @@ fn sorted(k: usize) -> usize {
     }
 }
 
-/// Largest scores first, and of equal ones the first key.
+/// Largest scores first, and of equal ones the first key; lists hold their equal scores in the order of the keys.
+#[inline(always)]
 fn sort<A: Real>(list: &mut [(A, usize)]) {
-    list.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    const FEW: usize = 16;
+    if list.len() > FEW {
+        list.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+        return;
+    }
+    // The place of each is the number of those before it, which vectors count without a branch.
+    let (mut scores, mut places) = ([A::NEG_INFINITY; FEW], [0u32; FEW]);
+    let mut unsorted = [(A::ZERO, 0); FEW];
+    for (i, one) in list.iter().enumerate() {
+        (scores[i], unsorted[i]) = (one.0, *one);
+    }
+    for i in 0..list.len() {
+        let own = scores[i];
+        for j in 0..FEW {
+            places[j] += u32::from((own > scores[j]) | ((own == scores[j]) & (i < j)));
+        }
+    }
+    for i in 0..list.len() {
+        list[places[i] as usize] = unsorted[i];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_scores_stay_in_the_order_of_their_keys() {
+        for length in 0..=20 {
+            // A few different scores, each several times, and one that is no weight at all.
+            let of = |key: usize| if key % 7 == 5 { f32::NEG_INFINITY } else { (key * 5 % 4) as f32 - 2.0 };
+            let mut list: Vec<(f32, usize)> = (0..length).map(|key| (of(key), key)).collect();
+            let mut expected = list.clone();
+            expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            sort(&mut list);
+            assert_eq!(list, expected);
+        }
+    }
 }
