@@ -97,6 +97,15 @@ pub enum LinearError {
         argument: &'static str,
     },
 
+    /// Numbers that differ, but whose squares are below the range of f64.
+    #[error("{operation}: the numbers of `{argument}` are too small; their squares vanish")]
+    Underflow {
+        /// The verb.
+        operation: &'static str,
+        /// The array.
+        argument: &'static str,
+    },
+
     /// A square matrix was needed.
     #[error("{operation}: `{argument}` has shape {found}; expected as many rows as columns")]
     NotSquare {
@@ -261,7 +270,7 @@ impl LinearError {
     /// What to do about it, in one sentence, where that can be told.
     pub fn hint(&self) -> Option<String> {
         match self {
-            LinearError::Overflow { argument, .. } => {
+            LinearError::Overflow { argument, .. } | LinearError::Underflow { argument, .. } => {
                 Some(format!("divide `{argument}` by its largest magnitude"))
             }
             LinearError::NotPositiveDefinite { .. } => {

@@ -4,7 +4,7 @@ mod regression;
 mod rows;
 
 pub(crate) use regression::{
-    blame, blame_either, features, not_negative, positive, same_columns, target, weights,
+    SMALLEST_SQUARES, blame, blame_either, features, not_negative, positive, same_columns, target, weights,
 };
 pub(crate) use rows::{finite_rows, table, weights_or_none};
 

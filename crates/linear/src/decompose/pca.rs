@@ -188,6 +188,9 @@ fn finished(found: Directions) -> Result<Pca, LinearError> {
     if !total_variance.is_finite() || mean.iter().any(|mean| !mean.is_finite()) {
         return Err(LinearError::Overflow { operation: X.operation, argument: X.name });
     }
+    if squares < check::SMALLEST_SQUARES && singular_values.iter().any(|s| *s > 0.0) {
+        return Err(LinearError::Underflow { operation: X.operation, argument: X.name });
+    }
     let share = |variance: &f64| if total_variance > 0.0 { variance / total_variance } else { 0.0 };
     Ok(Pca {
         components,
@@ -338,16 +341,18 @@ fn column_means<T: Element>(x: &View<'_, T>) -> Result<Vec<f64>, LinearError> {
 fn sampled_mean<T: Element>(x: &View<'_, T>) -> Result<Vec<f64>, LinearError> {
     let (n, p) = X.matrix(x)?;
     let count = n.min(256);
-    let (mut sums, mut squares) = (vec![0.0; p], vec![0.0; p]);
+    let (mut means, mut squares) = (vec![0.0; p], vec![0.0; p]);
     let mut row = vec![0.0; p];
     for i in 0..count {
         load_rows(X, x, i * n / count, &mut row)?;
-        dense::axpy(&mut sums, 1.0, &row);
-        squares.iter_mut().zip(&row).for_each(|(square, x)| *square += x * x);
+        let share = 1.0 / (i + 1) as f64;
+        means.iter_mut().zip(&row).for_each(|(mean, x)| *mean += share * (x - *mean));
+        squares.iter_mut().zip(&row).for_each(|(square, x)| *square += share * (x * x - *square));
     }
-    let count = count as f64;
-    let small = offsets_are_small(&sums, &squares, count);
-    Ok(sums.into_iter().map(|sum| if small { 0.0 } else { sum / count }).collect())
+    if offsets_are_small(&means, &squares) {
+        means.fill(0.0);
+    }
+    Ok(means)
 }
 
 fn subtract(rows: &mut [f64], mean: &[f64]) {

@@ -103,6 +103,26 @@ fn more_than_the_range_of_f64_is_an_error_not_infinity() {
 }
 
 #[test]
+fn variances_below_the_range_of_f64_are_an_error_not_zero() {
+    let tiny: Vec<f64> = wavy(300, 3).as_slice().iter().map(|x| 1e-200 * x).collect();
+    let x = View::new(&tiny, &[300, 3]).unwrap();
+    assert!(matches!(pca(x, PcaOptions::default()), Err(LinearError::Underflow { .. })));
+    let still = View::new(&[1e-200; 20], &[10, 2]).unwrap();
+    assert_eq!(pca(still, PcaOptions::default()).unwrap().explained_variance_ratio, [0.0; 2]);
+}
+
+#[test]
+fn constant_columns_near_the_end_of_the_range_are_taken_off() {
+    let mut x = wavy(300, 3);
+    let expected = pca(x.view(), PcaOptions { components: Some(2), ..PcaOptions::default() }).unwrap();
+    (0..300).for_each(|i| x[(i, 1)] = 1e306);
+    let found = pca(x.view(), PcaOptions { components: Some(2), ..PcaOptions::default() }).unwrap();
+    assert_eq!(found.mean[1], 1e306);
+    assert!(found.components[(0, 1)].abs() < 1e-12 && found.explained_variance_ratio[0] < 1.0);
+    assert!(found.explained_variance[0] <= expected.explained_variance[0] * (1.0 + 1e-12));
+}
+
+#[test]
 fn half_precision_decomposes_like_its_values() {
     let x = wavy(20, 3);
     let single: Vec<f32> = x.as_slice().iter().map(|&x| x as f32).collect();

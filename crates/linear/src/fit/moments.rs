@@ -23,6 +23,7 @@ use super::factor::Cholesky;
 use super::least_squares::ROUNDING;
 use super::passes;
 use super::singular;
+use crate::check::SMALLEST_SQUARES;
 use crate::dense::Inner;
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
@@ -202,6 +203,28 @@ impl Moments {
     /// The same of what depends on the target.
     pub(crate) fn target_is_finite(&self) -> bool {
         self.y_square.is_finite() && self.right.iter().all(|v| v.is_finite())
+    }
+
+    /// Whether the target differs from row to row (without an intercept, from 0) by so little that its squares are none.
+    pub(crate) fn target_vanishes<T: Element>(&self, data: &Data<'_, T>) -> bool {
+        let from = if data.intercept { data.y[0] } else { 0.0 };
+        self.y_square < SMALLEST_SQUARES && data.y.iter().any(|y| *y != from)
+    }
+
+    /// The same of the columns, all of them.
+    pub(crate) fn columns_vanish<T: Element>(&self, data: &Data<'_, T>) -> bool {
+        // Where all squares of a dual were 0, 1 was added.
+        let suspected = |i: usize| self.square[(i, i)] < SMALLEST_SQUARES || self.filled == 1.0;
+        if !(0..self.square.rows()).all(suspected) {
+            return false;
+        }
+        let entry = |i: usize, j: usize| data.x.get(&[i, j]).map_or(0.0, T::to_f64);
+        let mut largest = 0.0_f64;
+        for j in 0..data.cols() {
+            let from = if data.intercept { entry(0, j) } else { 0.0 };
+            largest = (0..data.rows()).fold(largest, |m, i| m.max((entry(i, j) - from).abs()));
+        }
+        largest > 0.0 && largest * largest < SMALLEST_SQUARES
     }
 
     /// `ȳ − x̄·w`.

@@ -173,7 +173,7 @@ pub(crate) fn near_mean<T: Element>(x: &View<'_, T>, weights: Option<&[f64]>) ->
         mean.iter_mut().zip(&row).for_each(|(mean, v)| *mean += share * (v - *mean));
         square.iter_mut().zip(&row).for_each(|(square, v)| *square += share * (v * v - *square));
     }
-    if offsets_are_small(&mean, &square, 1.0) {
+    if offsets_are_small(&mean, &square) {
         mean.fill(0.0);
     }
     mean

@@ -118,6 +118,9 @@ impl Ridge {
             if !moments.target_is_finite() {
                 return Err(check::blame_either(OPERATION, &x, y));
             }
+            if moments.target_vanishes(&data) {
+                return Err(LinearError::Underflow { operation: OPERATION, argument: "y" });
+            }
             let solution = moments.solve_by(factor.as_ref(), &data, self.alpha);
             fits.push(finished(&moments, self.alpha, solution, None));
         }
@@ -168,6 +171,12 @@ pub(crate) fn prepared<'a, T: Element>(
     let moments = Moments::new(&data);
     if !moments.finite() {
         return Err(check::blame_either(operation, &x, y));
+    }
+    if moments.target_vanishes(&data) {
+        return Err(LinearError::Underflow { operation, argument: "y" });
+    }
+    if moments.columns_vanish(&data) {
+        return Err(LinearError::Underflow { operation, argument: "X" });
     }
     Ok((data, moments))
 }

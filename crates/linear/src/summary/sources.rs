@@ -1,5 +1,6 @@
 //! Row sources over row sources: some of the rows, scaled columns; and what is sampled before a pass.
 
+use crate::check::SMALLEST_SQUARES;
 use crate::{Block, Layout, RowSource};
 use rayon::prelude::*;
 
@@ -166,30 +167,35 @@ fn sampled(x: &dyn RowSource, y: &dyn RowSource) -> (Vec<f64>, bool) {
     let starts: Vec<usize> = (0..RUNS).map(|q| q * (n - run) / RUNS.max(1)).collect();
     let (mut means, mut small) = (Vec::new(), None);
     for source in [x, y] {
-        let mut sums = vec![0.0; source.cols()];
+        let mut seen = 0.0;
+        let mut of_source = vec![0.0; source.cols()];
         let mut squares = vec![0.0; source.cols()];
         let mut scratch = Vec::new();
         for &start in &starts {
             let block = source.block(start, run, &mut scratch);
             for i in 0..run {
-                for (j, (sum, square)) in sums.iter_mut().zip(&mut squares).enumerate() {
+                seen += 1.0;
+                let share = 1.0 / seen;
+                for (j, (mean, square)) in of_source.iter_mut().zip(&mut squares).enumerate() {
                     let x = block.get(i, j);
-                    *sum += x;
-                    *square += x * x;
+                    *mean += share * (x - *mean);
+                    *square += share * (x * x - *square);
                 }
             }
         }
-        let count = (RUNS * run) as f64;
-        small.get_or_insert_with(|| offsets_are_small(&sums, &squares, count));
-        means.extend(sums.into_iter().map(|sum| sum / count));
+        small.get_or_insert_with(|| offsets_are_small(&of_source, &squares));
+        means.extend(of_source);
     }
     (means, small.unwrap_or(false))
 }
 
-/// Whether every column's mean is at most half of its standard deviation, from sums and sums of squares over `count` rows: squares
-/// about 0 are then at most a quarter larger than those about the mean, and no digit is lost by not subtracting it.
-pub(crate) fn offsets_are_small(sums: &[f64], squares: &[f64], count: f64) -> bool {
-    sums.iter().zip(squares).all(|(sum, square)| 5.0 * sum * sum <= count * square)
+/// Whether every column's mean is at most half of its standard deviation, from means and mean squares: squares about 0 are then at
+/// most a quarter larger than those about the mean, and no digit is lost by not subtracting it.
+pub(crate) fn offsets_are_small(means: &[f64], squares: &[f64]) -> bool {
+    means.iter().zip(squares).all(|(&mean, &square)| {
+        let known = square.is_finite() && square >= SMALLEST_SQUARES;
+        mean == 0.0 || (known && 5.0 * mean * mean <= square)
+    })
 }
 
 /// The largest |x − shift| of each column.

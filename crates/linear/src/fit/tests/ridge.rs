@@ -348,3 +348,23 @@ fn several_targets_at_once_are_the_fits_of_each() {
     assert!(Ridge::new(1.0).fit_targets(x, &[&[1.0, 2.0, 3.0], &[1.0, f64::NAN, 0.0]], None).is_err());
     assert!(Ridge::new(1.0).fit_targets(x, &[&[1.0, 2.0, 3.0], &[1.0]], None).is_err());
 }
+
+#[test]
+fn numbers_whose_squares_vanish_are_an_error_that_names_them() {
+    let vanishes = |found: Result<Vec<RidgeFit>, LinearError>, name: &str| matches!(found, Err(LinearError::Underflow { argument, .. }) if argument == name);
+    for (n, p) in [(40, 5), (5, 40)] {
+        let (x, y) = data(n, p, 3);
+        let tiny = |v: &[f64]| v.iter().map(|v| 1e-200 * v).collect::<Vec<f64>>();
+        let (small_x, small_y) = (tiny(&x), tiny(&y));
+        let [x, small_x] = [&x, &small_x].map(|x| View::new(x, &[n, p]).unwrap());
+        for intercept in [true, false] {
+            let ridge = Ridge { alpha: 0.0, intercept };
+            assert!(vanishes(ridge.fit_targets(small_x, &[&y], None), "X"));
+            assert!(vanishes(ridge.fit_targets(x, &[&small_y], None), "y"));
+            assert!(vanishes(ridge.fit_targets(x, &[&y, &small_y], None), "y"));
+            assert!(ridge.fit_targets(x, &[&vec![0.0; n]], None).is_ok());
+        }
+        let constant = vec![1e-200; n * p];
+        assert!(Ridge::new(1.0).fit(View::new(&constant, &[n, p]).unwrap(), &y).is_ok());
+    }
+}
