@@ -29,7 +29,7 @@ use super::multiply::Pairs;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
-use super::storage::{copy_row, lying_row};
+use super::storage::copy_row;
 use super::wide::factor;
 use crate::bf16;
 use crate::simd::{MOST_LANES, PairDots, PairKernel};
@@ -209,15 +209,10 @@ fn pack_queries<S: PairDots>(
     let pairs = depth.div_ceil(2);
     for panel in panels.start..panels.end {
         let to = &mut queries[panel * 2 * pairs * lanes..][..2 * pairs * lanes];
-        let (mut rows, mut lie) = ([&[][..]; MOST_LANES], true);
-        for lane in 0..lanes {
-            let (part, query) = block.query(panel * lanes + lane);
-            match lying_row(&part.queries, query) {
-                Some(row) => rows[lane] = row,
-                None => lie = false,
-            }
-        }
-        if !lie {
+        let mut rows = [&[][..]; MOST_LANES];
+        if let Some(lying) = block.lying_queries(panel * lanes, lanes) {
+            rows = lying;
+        } else {
             for lane in 0..lanes {
                 let (part, query) = block.query(panel * lanes + lane);
                 copy_row(&part.queries, query, &mut lines[lane * depth..][..depth]);
@@ -237,6 +232,12 @@ fn pack_queries<S: PairDots>(
             }
         }
     }
+}
+
+/// `2^(s − base)` of the first vector of `scores`.
+#[inline(always)]
+fn weight<S: PairDots>(isa: S, scores: &[f32], base: S::Vector) -> S::Vector {
+    exp2_for_bf16(isa, isa.sub(isa.load(scores), base))
 }
 
 impl<S: PairDots> Products<bf16, S> for Dots<'_> {
@@ -272,7 +273,7 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             return zero;
         }
         if keys.start < first {
-            let a = exp2_for_bf16(isa, isa.sub(isa.load(&scores[keys.start * lanes..]), base));
+            let a = weight(isa, &scores[keys.start * lanes..], base);
             sums[0] = a;
             isa.store_pairs(isa.narrow_pairs(zero, a), &mut to[(first - 2) * lanes..]);
         }
@@ -281,7 +282,7 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             let four = &scores[key * lanes..][..4 * lanes];
             let mut a = [zero; 4];
             for i in 0..4 {
-                a[i] = exp2_for_bf16(isa, isa.sub(isa.load(&four[i * lanes..]), base));
+                a[i] = weight(isa, &four[i * lanes..], base);
                 sums[i] = isa.add(sums[i], a[i]);
             }
             let to = &mut to[key * lanes..][..4 * lanes];
@@ -290,10 +291,10 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             key += 4;
         }
         while key < keys.end {
-            let a = exp2_for_bf16(isa, isa.sub(isa.load(&scores[key * lanes..]), base));
+            let a = weight(isa, &scores[key * lanes..], base);
             let mut b = zero;
             if key + 1 < keys.end {
-                b = exp2_for_bf16(isa, isa.sub(isa.load(&scores[(key + 1) * lanes..]), base));
+                b = weight(isa, &scores[(key + 1) * lanes..], base);
             }
             sums[1] = isa.add(sums[1], isa.add(a, b));
             isa.store_pairs(isa.narrow_pairs(a, b), &mut to[key * lanes..]);

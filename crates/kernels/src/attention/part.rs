@@ -5,7 +5,7 @@ use super::rows::fetch;
 use super::storage::{Storage, lying_row};
 use super::table::Table;
 use crate::View;
-use crate::simd::Real;
+use crate::simd::{MOST_LANES, Real};
 use std::ops::Range;
 
 /// Keys `start` to `end`, the latter not included.
@@ -155,6 +155,17 @@ impl<'a, T: Storage> Block<'a, T> {
         // A block has one part, or a few very short ones.
         let part = self.parts.iter().rev().find(|part| part.row <= row).unwrap_or(&self.parts[0]);
         (part, part.first + row - part.row)
+    }
+
+    /// The queries of the panel of `lanes` rows that begins at `row`, as they lie; `None` where one has gaps.
+    #[inline(always)]
+    pub(super) fn lying_queries(&self, row: usize, lanes: usize) -> Option<[&'a [T]; MOST_LANES]> {
+        let mut rows = [&[][..]; MOST_LANES];
+        for lane in 0..lanes {
+            let (part, query) = self.query(row + lane);
+            rows[lane] = lying_row(&part.queries, query)?;
+        }
+        Some(rows)
     }
 
     /// Asks for the queries of `count` rows from `row` on, which may be behind the last.

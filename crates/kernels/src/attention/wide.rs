@@ -6,7 +6,7 @@ use super::multiply::Singles;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
-use super::storage::{Storage, lying_row, widen_row};
+use super::storage::{Storage, widen_row};
 use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, MOST_LANES, Real, Registers};
@@ -88,15 +88,7 @@ fn pack_queries<T: Storage, S: Float<T::Real>>(
     let factor = isa.splat(T::Real::from_f64(factor(block)));
     for panel in panels.start..panels.end {
         let to = &mut queries[panel * depth * lanes..][..depth * lanes];
-        let (mut rows, mut lie) = ([&[][..]; MOST_LANES], true);
-        for lane in 0..lanes {
-            let (part, query) = block.query(panel * lanes + lane);
-            match lying_row(&part.queries, query) {
-                Some(row) => rows[lane] = row,
-                None => lie = false,
-            }
-        }
-        if lie {
+        if let Some(rows) = block.lying_queries(panel * lanes, lanes) {
             pack_panel::<T, S>(isa, rows, depth, factor, to);
             continue;
         }

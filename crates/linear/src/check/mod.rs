@@ -4,9 +4,9 @@ mod regression;
 mod rows;
 
 pub(crate) use regression::{
-    SMALLEST_SQUARES, blame, blame_either, features, not_negative, positive, same_columns, target, weights,
+    blame, blame_either, features, not_negative, positive, same_columns, target, weights,
 };
-pub(crate) use rows::{finite_rows, table, weights_or_none};
+pub(crate) use rows::{SMALLEST_SQUARES, finite_rows, squares_vanish, table, weights_or_none};
 
 use crate::{Extent, LinearError};
 use spanwise_kernels::{Element, View};

@@ -69,9 +69,6 @@ pub(crate) fn same_columns<T: Element>(x: &View<'_, T>, fitted: usize) -> Result
     name.fits(Extent::Columns(cols), "the fitted model", Extent::Columns(fitted))
 }
 
-/// Below this, sums of squares have lost digits to the end of f64's range.
-pub(crate) const SMALLEST_SQUARES: f64 = f64::MIN_POSITIVE / f64::EPSILON;
-
 /// Sums over the rows came out as NaN or infinity: the entry of `X` to blame, or, where every entry is finite, that
 /// their products overflow. Looking only then keeps the check out of every healthy fit.
 pub(crate) fn blame<T: Element>(operation: &'static str, x: &View<'_, T>) -> LinearError {

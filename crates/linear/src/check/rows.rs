@@ -5,6 +5,7 @@ use crate::{Extent, LinearError};
 use rayon::prelude::*;
 use spanwise_kernels::Shape;
 use spanwise_kernels::tall::RowSource;
+use std::ops::Range;
 
 /// Rows looked at by one work item.
 const CHUNK: usize = 4096;
@@ -32,6 +33,28 @@ pub(crate) fn finite_rows(
         None => Ok(()),
         Some((row, column, value)) => Err(argument(operation, name).not_finite(row, column, value)),
     }
+}
+
+/// Below this, sums of squares have lost digits to the end of f64's range.
+pub(crate) const SMALLEST_SQUARES: f64 = f64::MIN_POSITIVE / f64::EPSILON;
+
+/// Whether these columns differ from row to row, or from 0 where `centred` is false, but so little that the squares are none. Rows of
+/// weight 0 do not count. Looking only where sums of squares came out below [`SMALLEST_SQUARES`] keeps this out of healthy fits.
+pub(crate) fn squares_vanish(
+    source: &dyn RowSource,
+    columns: Range<usize>,
+    centred: bool,
+    weights: Option<&[f64]>,
+) -> bool {
+    let mut scratch = Vec::new();
+    let block = source.block(0, source.rows(), &mut scratch);
+    let rows: Vec<usize> = (0..source.rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
+    let mut largest = 0.0_f64;
+    for j in columns {
+        let from = rows.first().filter(|_| centred).map_or(0.0, |&i| block.get(i, j));
+        largest = rows.iter().fold(largest, |m, &i| m.max((block.get(i, j) - from).abs()));
+    }
+    largest > 0.0 && largest * largest < SMALLEST_SQUARES
 }
 
 /// At least one row of at least one column.

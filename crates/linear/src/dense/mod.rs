@@ -22,7 +22,7 @@ mod vector;
 pub(crate) use cholesky::{Cholesky, cholesky, column, diagonal};
 pub(crate) use factor::{Factors, Vectors, eigen_of, lu, singular_values, svd, svd_of, symmetric_eigen};
 pub(crate) use householder::Reflectors;
-pub(crate) use inner::{Centred, Inner};
+pub(crate) use inner::{Centred, Inner, Products};
 pub(crate) use leading::leading_eigen;
 pub(crate) use load::{load, load_rows, load_vector};
 pub(crate) use packed::Packed;

@@ -124,7 +124,7 @@ pub(crate) fn resolve<T: Element>(
     }
 }
 
-/// Variance of all entries; 1 where they are all equal.
+/// Variance of all entries; 1 where they are all equal. Of entries whose squares vanish it is 0, of which γ cannot be formed.
 fn variance<T: Element>(x: &View<'_, T>, roots: Option<&[f64]>) -> f64 {
     let (rows, cols) = (x.dims()[0], x.dims()[1]);
     let weight = |entry: usize| roots.map_or(1.0, |roots| roots[entry / cols].powi(2));
@@ -132,5 +132,7 @@ fn variance<T: Element>(x: &View<'_, T>, roots: Option<&[f64]>) -> f64 {
     let entries = || x.iter().enumerate().map(|(entry, v)| (weight(entry) / n, v.to_f64()));
     let mean = entries().map(|(share, v)| share * v).sum::<f64>();
     let variance = entries().map(|(share, v)| share * (v - mean).powi(2)).sum::<f64>();
-    if variance > 0.0 { variance } else { 1.0 }
+    let mut all = entries().map(|(_, v)| v);
+    let first = all.next();
+    if variance == 0.0 && all.all(|v| Some(v) == first) { 1.0 } else { variance }
 }

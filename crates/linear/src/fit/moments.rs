@@ -23,7 +23,8 @@ use super::factor::Cholesky;
 use super::least_squares::ROUNDING;
 use super::passes;
 use super::singular;
-use crate::check::SMALLEST_SQUARES;
+use crate::LinearError;
+use crate::check::{SMALLEST_SQUARES, squares_vanish};
 use crate::dense::Inner;
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
@@ -205,26 +206,37 @@ impl Moments {
         self.y_square.is_finite() && self.right.iter().all(|v| v.is_finite())
     }
 
-    /// Whether the target differs from row to row (without an intercept, from 0) by so little that its squares are none.
-    pub(crate) fn target_vanishes<T: Element>(&self, data: &Data<'_, T>) -> bool {
-        let from = if data.intercept { data.y[0] } else { 0.0 };
-        self.y_square < SMALLEST_SQUARES && data.y.iter().any(|y| *y != from)
+    /// An error where squares of the target are below the range of f64.
+    pub(crate) fn check_target<T: Element>(
+        &self,
+        operation: &'static str,
+        data: &Data<'_, T>,
+    ) -> Result<(), LinearError> {
+        let suspected = self.y_square < SMALLEST_SQUARES;
+        let y = View::new(data.y, &[data.rows(), 1]).expect("as many numbers as rows");
+        if suspected && squares_vanish(&y, 0..1, data.intercept, data.weights) {
+            return Err(LinearError::Underflow { operation, argument: "y" });
+        }
+        Ok(())
     }
 
-    /// The same of the columns, all of them.
-    pub(crate) fn columns_vanish<T: Element>(&self, data: &Data<'_, T>) -> bool {
-        // Where all squares of a dual were 0, 1 was added.
-        let suspected = |i: usize| self.square[(i, i)] < SMALLEST_SQUARES || self.filled == 1.0;
-        if !(0..self.square.rows()).all(suspected) {
-            return false;
-        }
-        let entry = |i: usize, j: usize| data.x.get(&[i, j]).map_or(0.0, T::to_f64);
-        let mut largest = 0.0_f64;
-        for j in 0..data.cols() {
-            let from = if data.intercept { entry(0, j) } else { 0.0 };
-            largest = (0..data.rows()).fold(largest, |m, i| m.max((entry(i, j) - from).abs()));
-        }
-        largest > 0.0 && largest * largest < SMALLEST_SQUARES
+    /// An error where squares of the columns are, and no penalty of at least `alpha` makes up for it.
+    pub(crate) fn check_columns<T: Element>(
+        &self,
+        operation: &'static str,
+        data: &Data<'_, T>,
+        alpha: f64,
+    ) -> Result<(), LinearError> {
+        let suspected = |i: usize| self.square[(i, i)] + alpha < SMALLEST_SQUARES;
+        let vanish = |columns| squares_vanish(&data.x, columns, data.intercept, data.weights);
+        let vanishes = if self.dual {
+            // Where all squares were 0, 1 was added.
+            let all = (0..data.rows()).all(suspected) || (self.filled == 1.0 && alpha < SMALLEST_SQUARES);
+            all && vanish(0..data.cols())
+        } else {
+            (0..data.cols()).any(|j| suspected(j) && vanish(j..j + 1))
+        };
+        if vanishes { Err(LinearError::Underflow { operation, argument: "X" }) } else { Ok(()) }
     }
 
     /// `ȳ − x̄·w`.

@@ -164,6 +164,7 @@ fn fit<T: Element>(
     if !moments.finite() {
         return Err(check::blame_either(operation, &x, y));
     }
+    moments.check_columns(operation, &data, 0.0)?;
     let noise = 1e-13 * moments.y_square.sqrt().max(largest_length(&moments, unit_sum));
     let mut optimum = minimise(&FromMoments(&moments), unit_sum, noise);
     for _ in 0..2 {

@@ -108,7 +108,7 @@ impl Ridge {
     ) -> Result<Vec<RidgeFit>, LinearError> {
         check::not_negative(OPERATION, "alpha", self.alpha)?;
         let Some(first) = targets.first() else { return Ok(Vec::new()) };
-        let (mut data, mut moments) = prepared(OPERATION, x, first, weights, self.intercept)?;
+        let (mut data, mut moments) = prepared(OPERATION, x, first, weights, self.intercept, self.alpha)?;
         let factor = moments.take_factor(self.alpha);
         let mut fits = Vec::with_capacity(targets.len());
         for &y in targets {
@@ -118,9 +118,7 @@ impl Ridge {
             if !moments.target_is_finite() {
                 return Err(check::blame_either(OPERATION, &x, y));
             }
-            if moments.target_vanishes(&data) {
-                return Err(LinearError::Underflow { operation: OPERATION, argument: "y" });
-            }
+            moments.check_target(OPERATION, &data)?;
             let solution = moments.solve_by(factor.as_ref(), &data, self.alpha);
             fits.push(finished(&moments, self.alpha, solution, None));
         }
@@ -134,7 +132,7 @@ impl Ridge {
         weights: Option<&[f64]>,
     ) -> Result<RidgeFit, LinearError> {
         check::not_negative(OPERATION, "alpha", self.alpha)?;
-        let (data, mut moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        let (data, mut moments) = prepared(OPERATION, x, y, weights, self.intercept, self.alpha)?;
         if moments.square.rows() > CHEAP_TRACE {
             let solution = moments.solve_once(&data, self.alpha);
             return Ok(finished(&moments, self.alpha, solution, None));
@@ -156,13 +154,14 @@ fn inverse_trace(moments: &Moments, alpha: f64) -> Option<f64> {
     Some(diagonal(&Cholesky::of(shifted)?.inverse()).iter().sum())
 }
 
-/// Checked data and their moments.
+/// Checked data and their moments, for penalties of at least `alpha`.
 pub(crate) fn prepared<'a, T: Element>(
     operation: &'static str,
     x: View<'a, T>,
     y: &'a [f64],
     weights: Option<&'a [f64]>,
     intercept: bool,
+    alpha: f64,
 ) -> Result<(Data<'a, T>, Moments), LinearError> {
     let (rows, _) = check::features(operation, &x)?;
     check::target(operation, y, rows)?;
@@ -172,12 +171,8 @@ pub(crate) fn prepared<'a, T: Element>(
     if !moments.finite() {
         return Err(check::blame_either(operation, &x, y));
     }
-    if moments.target_vanishes(&data) {
-        return Err(LinearError::Underflow { operation, argument: "y" });
-    }
-    if moments.columns_vanish(&data) {
-        return Err(LinearError::Underflow { operation, argument: "X" });
-    }
+    moments.check_target(operation, &data)?;
+    moments.check_columns(operation, &data, alpha)?;
     Ok((data, moments))
 }
 

@@ -72,10 +72,17 @@ impl RidgePath {
     pub fn logarithmic(lowest: f64, highest: f64, count: usize) -> Result<Self, LinearError> {
         check::positive(OPERATION, "lowest", lowest)?;
         check::positive(OPERATION, "highest", highest)?;
-        let step = (highest / lowest).ln() / count.saturating_sub(1).max(1) as f64;
-        let alphas = (0..count)
-            .map(|i| if i + 1 == count && i > 0 { highest } else { lowest * (step * i as f64).exp() });
+        let step = (highest.ln() - lowest.ln()) / count.saturating_sub(1).max(1) as f64;
+        let alphas = (0..count).map(|i| {
+            // In two steps: the whole may be beyond the range of f64.
+            let half = (0.5 * step * i as f64).exp();
+            if i + 1 == count && i > 0 { highest } else { lowest * half * half }
+        });
         Ok(RidgePath::new(alphas.collect()))
+    }
+
+    fn lowest(&self) -> f64 {
+        self.alphas.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
     fn check(&self) -> Result<(), LinearError> {
@@ -106,7 +113,7 @@ impl RidgePath {
         weights: Option<&[f64]>,
     ) -> Result<Vec<RidgeFit>, LinearError> {
         self.check()?;
-        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
         Ok(self.solutions(&data, &moments))
     }
 
@@ -162,7 +169,7 @@ impl RidgePath {
         weights: Option<&[f64]>,
     ) -> Result<RidgeChoice, LinearError> {
         self.check()?;
-        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
         let errors = self.left_out_errors(&data, &moments);
         Ok(self.chosen(&data, &moments, errors))
     }
@@ -225,7 +232,7 @@ impl RidgePath {
         seed: u64,
     ) -> Result<RidgeChoice, LinearError> {
         self.check()?;
-        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept)?;
+        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
         let n = data.rows();
         argument(OPERATION, "folds").in_range(
             folds as f64,

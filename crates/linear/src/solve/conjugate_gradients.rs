@@ -14,7 +14,7 @@
 use super::Operator;
 use super::answer::{A, B, Facts, Method, Sizes, Solution, measured};
 use crate::check::argument;
-use crate::dense::{self, axpy, dot, norm};
+use crate::dense::{self, axpy, dot, extreme_unit, norm};
 use crate::{Extent, LinearError};
 use spanwise_kernels::{Matrix, View};
 
@@ -78,7 +78,7 @@ pub fn conjugate_gradients(
 ) -> Result<Solution, LinearError> {
     let n = a.rows();
     A.fits(Extent::Rows(n), "A", Extent::Columns(a.cols()))?;
-    let b = dense::load_vector(B, &b)?;
+    let mut b = dense::load_vector(B, &b)?;
     B.fits(Extent::Length(b.len()), "A", Extent::Rows(n))?;
     let tolerance = options.tolerance;
     argument("solve", "tolerance").in_range(
@@ -87,6 +87,9 @@ pub fn conjugate_gradients(
         "above 0 and below 1",
     )?;
     let diagonal = diagonal_of(a, options.preconditioner)?;
+    // Squares of b are formed; what answers b answers its multiples.
+    let unit = extreme_unit(&b);
+    b.iter_mut().for_each(|b| *b /= unit);
     let size = norm(&b);
     let mut run = Run { a, b: &b, diagonal, options, x: vec![0.0; n], iterations: 0, lanczos: Vec::new() };
     let most = options.max_iterations.unwrap_or(10 * n.max(10));
@@ -110,13 +113,11 @@ pub fn conjugate_gradients(
         reached = now;
     }
     if reached > tolerance * size {
-        let iterations = run.iterations;
-        let tolerance = tolerance * size;
         return Err(LinearError::NoConvergence {
             operation: "solve",
-            iterations,
-            residual: reached,
-            tolerance,
+            iterations: run.iterations,
+            residual: unit * reached,
+            tolerance: unit * tolerance * size,
         });
     }
     let mut gradient = vec![0.0; n];
@@ -129,7 +130,9 @@ pub fn conjugate_gradients(
         rank: n,
         jitter: 0.0,
     };
-    measured(&Sizes { a: largest, b: size, residual: reached, gradient: norm(&gradient) }, run.x, &facts)
+    let [b, residual, gradient] = [size, reached, norm(&gradient)].map(|size| unit * size);
+    let sizes = Sizes { a: largest, b, residual, gradient };
+    measured(&sizes, run.x.iter().map(|x| unit * x).collect(), &facts)
 }
 
 /// The diagonal to divide by, if any.

@@ -14,7 +14,7 @@
 use super::Operator;
 use super::answer::{B, Facts, Method, Sizes, Solution, measured};
 use crate::check::argument;
-use crate::dense::{axpy, load_vector, norm};
+use crate::dense::{axpy, extreme_unit, load_vector, norm};
 use crate::{Extent, LinearError};
 use spanwise_kernels::View;
 
@@ -50,7 +50,7 @@ impl Default for LsmrOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn lsmr(a: &impl Operator, b: View<'_, f64>, options: LsmrOptions) -> Result<Solution, LinearError> {
-    let b = load_vector(B, &b)?;
+    let mut b = load_vector(B, &b)?;
     B.fits(Extent::Length(b.len()), "A", Extent::Rows(a.rows()))?;
     let LsmrOptions { tolerance, max_iterations, damping } = options;
     argument("solve", "tolerance").in_range(
@@ -59,6 +59,9 @@ pub fn lsmr(a: &impl Operator, b: View<'_, f64>, options: LsmrOptions) -> Result
         "above 0 and below 1",
     )?;
     argument("solve", "damping").in_range(damping, damping >= 0.0 && damping.is_finite(), "at least 0")?;
+    // Squares of b are formed; what answers b answers its multiples.
+    let unit = extreme_unit(&b);
+    b.iter_mut().for_each(|b| *b /= unit);
     let most = max_iterations.unwrap_or(10 * a.rows().min(a.cols()).max(10));
     let mut state = State::new(a, &b, damping);
     let mut done = state.gradient == 0.0;
@@ -90,8 +93,9 @@ pub fn lsmr(a: &impl Operator, b: View<'_, f64>, options: LsmrOptions) -> Result
         rank: a.rows().min(a.cols()),
         jitter: 0.0,
     };
-    let sizes = Sizes { a: state.a_norm, b: norm(&b), residual: norm(&left), gradient: norm(&gradient) };
-    measured(&sizes, state.x, &facts)
+    let [b, residual, gradient] = [&b, &left, &gradient].map(|v| unit * norm(v));
+    let sizes = Sizes { a: state.a_norm, b, residual, gradient };
+    measured(&sizes, state.x.iter().map(|x| unit * x).collect(), &facts)
 }
 
 /// The rotation that maps (a, b) onto (r, 0): cosine, sine, r.

@@ -405,3 +405,23 @@ proptest! {
         prop_assert!(vectors_apart(&squares.x, &direct.x) < 1e-13 * raw.max(10.0), "{raw}");
     }
 }
+
+#[test]
+fn iterations_answer_right_hand_sides_near_the_ends_of_the_range() {
+    let (a, b) = (differences(12), wavy(12, 1).into_vec());
+    let plain = [
+        conjugate_gradients(&a, view(&b), CgOptions::default()).unwrap(),
+        lsmr(&a, view(&b), LsmrOptions::default()).unwrap(),
+    ];
+    for unit in [1e-170, 1e170] {
+        let b: Vec<f64> = b.iter().map(|b| unit * b).collect();
+        let far = [
+            conjugate_gradients(&a, view(&b), CgOptions::default()).unwrap(),
+            lsmr(&a, view(&b), LsmrOptions::default()).unwrap(),
+        ];
+        for (far, plain) in far.iter().zip(&plain) {
+            let close = |(f, p): (&f64, &f64)| (f / unit - p).abs() < 1e-8 * p.abs().max(1e-3);
+            assert!(far.x.iter().zip(&plain.x).all(close));
+        }
+    }
+}

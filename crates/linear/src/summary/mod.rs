@@ -172,6 +172,9 @@ impl Summary {
                 part.shift.fill(0.0);
                 part.exponents = sources::exponents(x, y, &part.shift);
                 part.reduce(x, y, weights);
+                if !part.is_sound(operation, x, y)? {
+                    return Err(LinearError::Overflow { operation, argument: "weights" });
+                }
             }
         }
         self.absorb(part);
@@ -248,9 +251,14 @@ impl Summary {
             *self = other;
             return;
         }
-        // Both on the smaller exponent (larger numbers must not overflow) and on this summary's shift.
+        // Both on the smaller exponent (larger numbers must not overflow), but for columns of zeros, and on this summary's shift.
+        let common = |(j, (&a, &b)): (usize, (&i32, &i32))| match (a, b) {
+            _ if a != b && self.kept_norm(1 + j) == 0.0 => b,
+            _ if a != b && other.kept_norm(1 + j) == 0.0 => a,
+            _ => a.min(b),
+        };
         let exponents: Vec<i32> =
-            self.exponents.iter().zip(&other.exponents).map(|(&a, &b)| a.min(b)).collect();
+            self.exponents.iter().zip(&other.exponents).enumerate().map(common).collect();
         self.set_exponents(&exponents);
         other.set_exponents(&exponents);
         other.set_shift(&self.shift);

@@ -238,3 +238,22 @@ fn a_summary_of_weighted_rows_has_the_likelihood_of_the_rows() {
         assert!((found / expected - 1.0).abs() < 1e-13, "{found} {expected}");
     }
 }
+
+#[test]
+fn rows_in_which_a_tiny_column_is_zero_leave_it_its_digits() {
+    let (x, y) = table(40, 2, 7);
+    let tiny = Matrix::from_fn(40, 2, |i, j| x[(i, j)] * if j == 0 { 1.0 } else { 1e-200 });
+    let zero = Matrix::from_fn(40, 2, |i, j| x[(i, j)] * if j == 0 { 1.0 } else { 0.0 });
+    let fit = |first: &Matrix, second: &Matrix| {
+        let mut all = Summary::of(&first.view(), &y[..], None).unwrap();
+        all.push(&second.view(), &y[..], None).unwrap();
+        LeastSquares::new().fit_summary(&all).unwrap()
+    };
+    for (a, b) in [(&tiny, &zero), (&zero, &tiny)] {
+        let plain = Matrix::from_fn(40, 2, |i, j| b[(i, j)] * if j == 0 { 1.0 } else { 1e200 });
+        let other = Matrix::from_fn(40, 2, |i, j| a[(i, j)] * if j == 0 { 1.0 } else { 1e200 });
+        let [found, expected] = [values(&fit(a, b)), values(&fit(&other, &plain))];
+        let close = |j: usize, unit: f64| (found[j] * unit / expected[j] - 1.0).abs() < 1e-9;
+        assert!(found.len() == expected.len() && (0..found.len()).all(|j| close(j, 1.0) || close(j, 1e-200)));
+    }
+}

@@ -128,7 +128,7 @@ impl Alike<'_> {
         let rest = left(a, c);
         // Rounding of the means counts too.
         let allowed = self.tolerance * size.max(1e-3 * self.sizes.norms[j]);
-        if rest > allowed {
+        if rest.is_nan() || rest > allowed {
             return None;
         }
         // A constant of rounding alone is none.

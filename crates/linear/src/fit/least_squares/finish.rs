@@ -117,6 +117,8 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
                 // Nothing is left to choose from among numbers that cannot be stored: dependent columns stay at 0.
                 target.kept = Some(kept);
                 mark_undetermined(&mut target, &dependencies, solver.condition_bound);
+            } else if minimum_norm && !dependencies.iter().all(can_be_stored) {
+                mark_undetermined(&mut target, &dependencies, solver.condition_bound);
             } else if minimum_norm && !dependencies.is_empty() {
                 take_minimum_norm(&mut target, &dependencies, solver.condition_bound);
             }
@@ -145,6 +147,11 @@ fn in_given_units(dependency: &mut Dependency, exponents: &[i32]) {
         *a = times_power_of_two(*a, exponents[*i] - own);
     }
     dependency.constant = times_power_of_two(dependency.constant, -own);
+}
+
+/// Whether the numbers of a dependency are in the range of f64 in the user's units.
+fn can_be_stored(dependency: &Dependency) -> bool {
+    dependency.constant.is_finite() && dependency.terms.iter().all(|(_, a)| a.is_normal())
 }
 
 /// Moves along the null space, which changes no prediction, to the smallest Σ w².

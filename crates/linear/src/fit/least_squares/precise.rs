@@ -72,7 +72,9 @@ fn inverse_diagonal(mut g: Vec<Vec<Twofold>>) -> Option<Vec<f64>> {
         }
         (j..k).fold(Twofold::ZERO, |sum, i| sum + column[i] * column[i] / g[i][i]).high
     });
-    Some(diagonal.collect())
+    let diagonal: Vec<f64> = diagonal.collect();
+    // Columns of very unlike scales leave the range.
+    diagonal.iter().all(|d| d.is_finite() && *d > 0.0).then_some(diagonal)
 }
 
 #[cfg(test)]

@@ -21,11 +21,12 @@ use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS};
 use super::transposed::Transposed;
 use super::unit_columns::UnitColumns;
 use super::{OPERATION, U};
+use crate::check::{self, SMALLEST_SQUARES, squares_vanish};
 use crate::dense::{
-    Centred, Cholesky, ColumnSizes, Inner, Vectors, column_sizes, leading_columns, multiply,
+    Centred, Cholesky, ColumnSizes, Inner, Products, Vectors, column_sizes, leading_columns, multiply,
     multiply_transposed, norm, norm_inf, power_of_two_near, svd, times, transposed_times,
 };
-use crate::{LinearError, NoColumns, RowSource, check};
+use crate::{LinearError, NoColumns, RowSource};
 use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::{self, Tall, Twofold, residuals, transpose_multiply, triangle};
 
@@ -91,11 +92,14 @@ impl Wide<'_> {
         if !self.intercept {
             columns.means.fill(0.0);
         }
-        let k = self.products(&rows, &columns.means);
+        let Products { square: k, trace, .. } = self.products(&rows, &columns.means);
         // No product is larger than the squares on the diagonal.
         if (0..n).any(|i| !k[(i, i)].is_finite()) {
             check::finite_rows(OPERATION, "X", self.x)?;
             return Err(LinearError::Overflow { operation: OPERATION, argument: "X" });
+        }
+        if trace < SMALLEST_SQUARES && squares_vanish(self.x, 0..self.x.cols(), self.intercept, None) {
+            return Err(LinearError::Underflow { operation: OPERATION, argument: "X" });
         }
         let factor = match self.factor(k) {
             Some(factor) => factor,
@@ -143,9 +147,9 @@ impl Wide<'_> {
     }
 
     /// K = Xc Xcᵀ, made definite.
-    fn products(&self, rows: &Transposed<'_>, means: &[f64]) -> Matrix {
+    fn products(&self, rows: &Transposed<'_>, means: &[f64]) -> Products {
         let means = self.intercept.then_some(means);
-        Inner { columns: rows, means, weights: None, fill: true }.products().square
+        Inner { columns: rows, means, weights: None, fill: true }.products()
     }
 
     /// The factor of all of K, if refinement mends its error and the rank is beyond doubt.

@@ -176,3 +176,11 @@ fn weights_mean_the_same_with_landmarks_and_without() {
     close(&[few.residual_sum_of_squares], &[exact.residual_sum_of_squares], 1e-6);
     close(&[few.leave_one_out_error.unwrap()], &[exact.leave_one_out_error.unwrap()], 1e-6);
 }
+
+#[test]
+fn a_width_that_cannot_be_formed_is_an_error() {
+    let x = [1e-170, 2e-170, 3e-170];
+    let found = KernelRidge::default().fit(View::new(&x, &[3, 1]).unwrap(), &[1.0, 2.0, 4.0]);
+    assert!(found.unwrap_err().to_string().contains("gamma"));
+    assert!(KernelRidge::default().fit(View::new(&[2.0; 3], &[3, 1]).unwrap(), &[1.0, 2.0, 4.0]).is_ok());
+}

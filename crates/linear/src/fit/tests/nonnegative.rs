@@ -115,3 +115,10 @@ fn a_weightless_row_is_a_dropped_row_and_bad_input_an_error() {
     assert!(error.starts_with("simplex least squares: `X` holds NaN at row 1, column 0"), "{error}");
     assert!(NonNegative::default().fit(nan, &[1.0]).is_err());
 }
+
+#[test]
+fn columns_whose_squares_vanish_get_no_certificate() {
+    let x = View::new(&[1e-170, 2e-170, 3e-170], &[3, 1]).unwrap();
+    let found = NonNegative::default().fit(x, &[2.0, 4.0, 6.0]);
+    assert!(matches!(found, Err(LinearError::Underflow { argument: "X", .. })));
+}

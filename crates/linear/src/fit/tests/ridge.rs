@@ -364,7 +364,19 @@ fn numbers_whose_squares_vanish_are_an_error_that_names_them() {
             assert!(vanishes(ridge.fit_targets(x, &[&y, &small_y], None), "y"));
             assert!(ridge.fit_targets(x, &[&vec![0.0; n]], None).is_ok());
         }
+        // A penalty makes up for small columns; rows that weigh nothing do not count.
+        assert!(Ridge::new(1.0).fit(small_x, &y).is_ok());
+        let (mut last, mut weights) = (vec![0.0; n], vec![1.0; n]);
+        (last[n - 1], weights[n - 1]) = (1.0, 0.0);
+        assert!(Ridge::new(1.0).fit_weighted(x, &last, &weights).is_ok());
         let constant = vec![1e-200; n * p];
         assert!(Ridge::new(1.0).fit(View::new(&constant, &[n, p]).unwrap(), &y).is_ok());
     }
+}
+
+#[test]
+fn a_path_may_span_the_range_of_f64() {
+    let path = RidgePath::logarithmic(1e-200, 1e200, 5).unwrap();
+    close(&path.alphas[1..4], &[1e-100, 1.0, 1e100], 1e-10);
+    assert_eq!([path.alphas[0], path.alphas[4]], [1e-200, 1e200]);
 }

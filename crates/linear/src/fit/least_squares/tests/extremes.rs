@@ -122,3 +122,38 @@ fn long_formulas_are_cut_after_a_few_terms() {
     assert_eq!(found.short_formula(&[], 2), "x[12] = x[0] + x[1] + … and 11 more");
     assert_eq!(found.short_formula(&[], 12), found.formula(&[]));
 }
+
+#[test]
+fn weights_that_push_the_columns_out_of_range_are_refused() {
+    let (x, y) = line(0);
+    let far = Matrix::from_fn(40, 2, |i, j| 1e10 * x[(i, j)]);
+    let found = LeastSquares::new().fit_weighted(&far.view(), &y[..], &[1e300; 40]);
+    match found {
+        Ok(model) => assert!(model.target().coefficients.iter().all(|c| c.value.is_finite())),
+        Err(error) => assert!(error.to_string().contains("too large"), "{error}"),
+    }
+}
+
+#[test]
+fn a_copy_in_units_beyond_each_other_is_found_and_no_coefficient_is_nan() {
+    let (x, y) = line(0);
+    let copied = Matrix::from_fn(40, 2, |i, j| x[(i, 0)] * if j == 0 { 1e-160 } else { 1e160 });
+    let model = fit(&copied, &y);
+    assert_eq!(model.rank().rank, 2);
+    assert!(model.target().coefficients.iter().all(|c| !c.value.is_nan()));
+    let wide = Matrix::from_fn(4, 600, |i, j| 1e-170 * x[(i + j % 20, j % 2)]);
+    assert!(LeastSquares::new().fit(&wide.view(), &y[..4]).is_err());
+    assert!(LeastSquares::new().fit(&Matrix::from_fn(4, 600, |_, _| 1e-170).view(), &y[..4]).is_ok());
+}
+
+#[test]
+fn columns_of_very_unlike_units_have_standard_errors() {
+    let (x, y) = line(0);
+    let plain = fit(&x, &y);
+    let unlike = fit(&Matrix::from_fn(40, 2, |i, j| x[(i, j)] * if j == 0 { 1e-80 } else { 1e80 }), &y);
+    for (j, unit) in [1e-80, 1e80].into_iter().enumerate() {
+        let [a, b] = [&plain, &unlike].map(|model| model.target().coefficients[j]);
+        assert!((b.standard_error * unit / a.standard_error - 1.0).abs() < 1e-9, "{b:?}");
+        assert!((b.value * unit / a.value - 1.0).abs() < 1e-9);
+    }
+}
