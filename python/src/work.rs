@@ -147,9 +147,9 @@ impl Heeding {
 
 /// How many threads share a fit: as many as `RAYON_NUM_THREADS` says, else four for each that the machine runs at once.
 ///
-/// The threads of `NumPy`'s and `SciPy`'s linear algebra go on spinning for up to a tenth of a second after each of their calls, and
-/// each takes the share of one thread. With four of ours for each two of theirs a fit that follows is some 15 % faster than with
-/// one, and without them no slower: the work is cut into more parts than there are threads either way.
+/// The threads of `NumPy`'s and `SciPy`'s linear algebra go on spinning for up to a tenth of a second after each of their calls, one of
+/// each for each core, and each takes the share of one thread. With four of ours to a core a fit that follows is some 10 % faster than
+/// with two, and without them no slower: the work is cut into more parts than there are threads either way.
 fn threads_of_fits() -> usize {
     if std::env::var_os("RAYON_NUM_THREADS").is_some() {
         return 0; // rayon reads it

@@ -15,7 +15,6 @@ use spanwise_kernels::{Dtype, Shape};
 pub(crate) const SUPPORTED: &str = "bool, f16, bf16, f32, f64 and integers";
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The array that `bytes` holds from start to end.
 /// One word: an array of text without dimensions, or with one entry. Bytes (`S`) or four bytes a letter (`U`), of which
 /// those of plain letters are kept.
 pub(crate) fn decode_word(bytes: &[u8], at: &Place, format: Format) -> Result<String, IoError> {
@@ -25,6 +24,7 @@ pub(crate) fn decode_word(bytes: &[u8], at: &Place, format: Format) -> Result<St
     Ok(letters.map(|&byte| char::from(byte)).collect())
 }
 
+/// The array that `bytes` holds from start to end.
 pub(crate) fn decode(bytes: &Bytes, at: &Place, format: Format) -> Result<Tensor, IoError> {
     let malformed = |problem| IoError::malformed(at.clone(), format, problem);
     let (text_start, text) = header_text(bytes, at, format)?;

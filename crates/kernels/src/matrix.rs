@@ -85,11 +85,6 @@ impl Matrix {
         &mut self.data
     }
 
-    /// All entries, row after row, as they were allocated.
-    pub fn into_vec(self) -> Vec<f64> {
-        self.data
-    }
-
     /// The matrix as a view.
     pub fn view(&self) -> View<'_, f64> {
         View::new(&self.data, &[self.rows, self.cols]).expect("a matrix holds rows × cols entries")

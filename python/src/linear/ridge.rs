@@ -25,14 +25,14 @@ pub(crate) fn ridge<'py>(
     let targets = target_columns(&table.y)?;
     let products = targets.len() as f64 * products(&table.x, 1);
     let fits = with_real!(table.x, |x| work::fit(py, products, || -> Result<Vec<RidgeFit>, LinearError> {
-        let each = targets.iter().zip(alphas).map(|(y, alpha)| {
-            let settings = Ridge { alpha, intercept };
-            match weights {
-                Some(weights) => settings.fit_weighted(x, y, weights),
-                None => settings.fit(x, y),
-            }
-        });
-        each.collect()
+        let targets: Vec<&[f64]> = targets.iter().map(|y| &y[..]).collect();
+        // Targets that follow each other with the same penalty share the products of the columns.
+        let mut fits = Vec::with_capacity(targets.len());
+        for alphas in alphas.chunk_by(|a, b| a == b) {
+            let own = &targets[fits.len()..][..alphas.len()];
+            fits.extend(Ridge { alpha: alphas[0], intercept }.fit_targets(x, own, weights)?);
+        }
+        Ok(fits)
     }));
     let fits = fits?.or_raise(py)?;
     let of = |of: fn(&RidgeFit) -> f64| fits.iter().map(of).collect::<Vec<f64>>();

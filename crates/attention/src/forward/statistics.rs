@@ -58,7 +58,8 @@ pub struct Statistics {
     pub top: Option<Top>,
     /// `(B, H, M)`: what each key receives from all queries.
     pub received: Option<Vec<f64>>,
-    /// `(B, H, N)`: `|Σ a + sink's share − 1|`, with the weights as the output was formed with them.
+    /// `(B, H, N)`: `|Σ a + sink's share − 1|`, with the weights as the output was formed with them. A call that asks for this forms
+    /// its sums more exactly than one that does not.
     pub row_sum_error: Option<Vec<f64>>,
     /// The map.
     pub map: Option<Map>,

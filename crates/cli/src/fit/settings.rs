@@ -91,6 +91,8 @@ fn check_tables(args: &Fit) -> Result<(), Usage> {
             ("--weights", args.weights.is_some()),
             ("--columns", !args.pick.columns.is_empty()),
             ("--exclude", !args.pick.exclude.is_empty()),
+            ("--categories", !args.pick.categories.is_empty()),
+            ("--reference", !args.pick.reference.is_empty()),
             ("--degree", args.degree.is_some() || args.interactions),
         ];
         if let Some((option, _)) = given.into_iter().find(|&(_, given)| given) {

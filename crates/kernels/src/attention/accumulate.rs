@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The loops around these register tiles are short, so what surrounds a tile must be little: all that is read and written is
-//! checked once for a whole rectangle of tiles, sums begin with what is in memory, and a tile is nine words.
+//! checked once for a whole rectangle of tiles, and a tile is six words.
 
 use super::product::{Steps, rows_at_once};
 use super::rows::Rows;

@@ -159,12 +159,16 @@ fn source<'a, T: Storage, S: Float<T::Real>>(
 }
 
 impl<A: Real, V: Copy> Source<'_, A, V> {
-    /// Keys before the first vector of a line that lies within one line of the cache. Where queries are a power of two apart, their
-    /// lines of the cache drive each other out, and what a vector leaves of one has to come again.
+    /// Keys before the first vector that lies within one line of the cache, for all queries alike. Where queries are a power of two
+    /// apart, their lines of the cache drive each other out, and what a vector leaves of one has to come again.
     #[inline(always)]
     fn lead(&self, lanes: usize) -> usize {
         match self {
-            Source::Lines(lines) => lines[0].as_ptr().align_offset(lanes * size_of::<A>()),
+            Source::Lines(lines) => {
+                let [lead, next] =
+                    [lines[0], lines[1]].map(|line| line.as_ptr().align_offset(lanes * size_of::<A>()));
+                if lead == next { lead } else { 0 }
+            }
             _ => 0,
         }
     }

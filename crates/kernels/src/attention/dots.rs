@@ -30,7 +30,6 @@ use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
 use super::storage::copy_row;
-use super::wide::factor;
 use crate::bf16;
 use crate::simd::{MOST_LANES, PairDots, PairKernel};
 use std::ops::Range;
@@ -44,7 +43,7 @@ pub(super) struct OnPairs<'a, 'b>(pub(super) Forward<'a, 'b, bf16>);
 /// Whether the block's numbers suit products of pairs.
 #[inline]
 pub(super) fn suit(block: &Block<'_, bf16>) -> bool {
-    factor(block).abs() <= LARGEST_FACTOR
+    block.factor().abs() <= LARGEST_FACTOR
 }
 
 impl PairKernel for OnPairs<'_, '_> {
@@ -118,7 +117,7 @@ impl<'a> Dots<'a> {
             rows: buffers.keys.reserve(TILE_KEYS * depth.next_multiple_of(2).max(width)),
             strips: buffers.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
             weights: buffers.weights.reserve(panels * SLOT_KEYS * S::LANES),
-            factor: factor(block) as f32,
+            factor: block.factor() as f32,
             narrowed: false,
         }
     }

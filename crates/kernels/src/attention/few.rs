@@ -17,7 +17,6 @@ use super::rowwise::dot;
 use super::scratch::Scratch;
 use super::storage::Storage;
 use super::table::Table;
-use super::wide::factor;
 use crate::Element;
 use crate::simd::{Float, FloatKernel, MOST_LANES, Real};
 
@@ -76,7 +75,7 @@ impl<T: Storage> FloatKernel<T::Real> for FewKeys<'_, '_, T> {
         let (packed, line) = room.split_at_mut(S::LANES * depth);
         let zero = T::Real::ZERO;
         let mut weights = Weights { of: [[zero; MOST_LANES]; FEW_KEYS], inverse: [zero; MOST_LANES] };
-        let factor = T::Real::from_f64(factor(&block));
+        let factor = T::Real::from_f64(block.factor());
         for part in block.parts {
             let all = Table::Whole(part.queries);
             for first in (0..part.count).step_by(S::LANES) {
@@ -137,13 +136,7 @@ fn weigh<A: Storage<Real = A> + Real, S: Float<A>>(
     isa.store(max, &mut tops);
     isa.store(sum, &mut totals);
     for lane in 0..rows {
-        lse[lane] = if wants_lse {
-            Denominator::new(tops[lane].to_f64(), totals[lane].to_f64(), None).lse(true)
-        } else if totals[lane] == A::ZERO {
-            f64::NEG_INFINITY
-        } else {
-            0.0
-        };
+        lse[lane] = Denominator::new(tops[lane].to_f64(), totals[lane].to_f64(), None).lse(wants_lse);
     }
 }
 

@@ -183,7 +183,8 @@ impl<'a, A: Real> Notes<'a, A> {
         let sums = match (self.moment.is_empty(), self.exact.is_empty()) {
             (true, true) => self.pooled::<S, false, false>(isa, panel, seen, step.base, scores),
             (false, true) => self.pooled::<S, true, false>(isa, panel, seen, step.base, scores),
-            _ => self.pooled::<S, true, true>(isa, panel, seen, step.base, scores),
+            (true, false) => self.pooled::<S, false, true>(isa, panel, seen, step.base, scores),
+            (false, false) => self.pooled::<S, true, true>(isa, panel, seen, step.base, scores),
         };
         isa.store(step.max, &mut self.bases[seen.slot * self.rows + rows.start..]);
         if !self.moment.is_empty() {

@@ -19,7 +19,6 @@ use super::storage::Storage;
 use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, Real};
-use std::f64::consts::LOG2_E;
 use std::ops::Range;
 
 /// Keys to a run; divides a tile.
@@ -76,9 +75,8 @@ impl<T: Storage> Pair<'_, '_, T> {
             self.rows.add_carefully(keys, self.dq, self.dq_stride, bias);
             return;
         }
-        let factor = block.scale * block.softcap.map_or(LOG2_E, f64::recip);
         let lanes = self.panels * S::LANES;
-        pack(isa, self.q, keys.depth, factor, &mut self.qt[..lanes * keys.depth]);
+        pack(isa, self.q, keys.depth, block.factor(), &mut self.qt[..lanes * keys.depth]);
         pack(isa, self.g, keys.width, 1.0, &mut self.gt[..lanes * keys.width]);
         for start in (tile.start..tile.end).step_by(RUN_KEYS) {
             let end = if tile.end - start < RUN_KEYS { tile.end } else { start + RUN_KEYS };

@@ -6,6 +6,7 @@ use super::storage::{Storage, lying_row};
 use super::table::Table;
 use crate::View;
 use crate::simd::{MOST_LANES, Real};
+use std::f64::consts::LOG2_E;
 use std::ops::Range;
 
 /// Keys `start` to `end`, the latter not included.
@@ -148,6 +149,12 @@ pub struct Block<'a, T> {
 }
 
 impl<'a, T: Storage> Block<'a, T> {
+    /// What `q·k` is multiplied by: scores are in units of log₂, or over the soft cap where there is one.
+    #[inline(always)]
+    pub(super) fn factor(&self) -> f64 {
+        self.scale * self.softcap.map_or(LOG2_E, f64::recip)
+    }
+
     /// The part of `row`, and which query of it that is. Behind the last row the last row again.
     #[inline(always)]
     pub(super) fn query(&self, row: usize) -> (&Part<'a, T>, usize) {

@@ -57,7 +57,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         let Rowwise { block, keys, scratch } = self;
         let (rows, depth, width) = (block.spans.len(), block.keys.width(), block.values.width());
         let mut run = scratch.run(rows, width);
-        let scale = T::Real::from_f64(block.scale * block.softcap.map_or(LOG2_E, f64::recip));
+        let scale = T::Real::from_f64(block.factor());
         let queries = scratch.wide.queries.reserve(rows * depth);
         for (row, to) in queries.chunks_exact_mut(depth).enumerate() {
             let (part, query) = block.query(row);

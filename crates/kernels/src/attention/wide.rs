@@ -10,7 +10,6 @@ use super::storage::{Storage, widen_row};
 use super::sweep::all_finite;
 use crate::Element;
 use crate::simd::{Float, MOST_LANES, Real, Registers};
-use std::f64::consts::LOG2_E;
 use std::ops::Range;
 
 /// From so many query rows on values are copied in strips before they are used: rows that lie a power of two apart share
@@ -85,7 +84,7 @@ fn pack_queries<T: Storage, S: Float<T::Real>>(
     queries: &mut [T::Real],
 ) {
     let (lanes, depth) = (S::LANES, block.keys.width());
-    let factor = isa.splat(T::Real::from_f64(factor(block)));
+    let factor = isa.splat(T::Real::from_f64(block.factor()));
     for panel in panels.start..panels.end {
         let to = &mut queries[panel * depth * lanes..][..depth * lanes];
         if let Some(rows) = block.lying_queries(panel * lanes, lanes) {
@@ -137,12 +136,6 @@ fn pack_panel<T: Storage, S: Float<T::Real>>(
             isa.store(columns.as_ref()[column], &mut to[(whole + column) * lanes..]);
         }
     }
-}
-
-/// What `q·k` is multiplied by: scores are in units of log₂, or over the soft cap where there is one.
-#[inline(always)]
-pub(super) fn factor<T>(block: &Block<'_, T>) -> f64 {
-    block.scale * block.softcap.map_or(LOG2_E, f64::recip)
 }
 
 impl<T: Storage, S: Float<T::Real>> Products<T, S> for Wide<'_, T::Real> {

@@ -1,6 +1,6 @@
 //! AVX2 with FMA: four f64 a vector.
 
-use super::{Isa, Kernel, Lanes, Simd};
+use super::{Kernel, Lanes, Simd};
 use std::arch::x86_64::{
     __m256d, __m256i, _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_add_pd,
     _mm256_castpd256_pd128, _mm256_extractf128_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd,
@@ -40,7 +40,6 @@ fn first(count: usize) -> __m256i {
 }
 
 impl Simd for Avx2 {
-    const ISA: Isa = Isa::Avx2;
     const GROUP: usize = 2;
     type Single = Avx2;
     type Double = Avx2;

@@ -3,7 +3,7 @@
 //! The token comes in two kinds: with and without products of bf16 pairs. All that does not multiply pairs is one text for
 //! both, and only kernels on pairs are compiled for the second.
 
-use super::{Isa, Kernel, Lanes, PairKernel, Simd};
+use super::{Kernel, Lanes, PairKernel, Simd};
 use std::arch::x86_64::{
     __m512d, __mmask8, _mm512_add_pd, _mm512_fmadd_pd, _mm512_fmsub_pd, _mm512_fnmadd_pd, _mm512_loadu_pd,
     _mm512_mask_storeu_pd, _mm512_maskz_loadu_pd, _mm512_mul_pd, _mm512_reduce_add_pd, _mm512_set1_pd,
@@ -70,7 +70,6 @@ unsafe fn transpose_quarters(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> 
 }
 
 impl<const BF16: bool> Simd for Avx512<BF16> {
-    const ISA: Isa = if BF16 { Isa::Avx512Bf16 } else { Isa::Avx512 };
     const GROUP: usize = 3;
     type Single = Self;
     type Double = Self;

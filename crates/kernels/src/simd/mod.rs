@@ -120,8 +120,6 @@ pub trait Lanes<T: Copy>: Copy + Send + Sync + 'static {
 
 /// One instruction set: a token that only detection can make.
 pub trait Simd: Lanes<f64> {
-    /// Which one.
-    const ISA: Isa;
     /// How many vectors of f64 wide a tile of lanes × GROUP sums may be so that it stays in the registers, with room
     /// for its operands: 3 of 32 registers, 2 of 16 (a third would be spilled in every round of the loop).
     const GROUP: usize;

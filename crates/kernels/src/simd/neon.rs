@@ -1,6 +1,6 @@
 //! NEON: two registers of two f64 make a vector of four, so that a register tile is as large as on AVX2.
 
-use super::{Isa, Kernel, Lanes, Simd};
+use super::{Kernel, Lanes, Simd};
 use std::arch::aarch64::{
     float64x2_t, vaddq_f64, vaddvq_f64, vdupq_n_f64, vfmaq_f64, vfmsq_f64, vld1q_f64, vmulq_f64, vnegq_f64,
     vst1q_f64, vsubq_f64, vzip1q_f64, vzip2q_f64,
@@ -25,7 +25,6 @@ pub(super) fn enter<K: Kernel>(token: Neon, kernel: K) -> K::Output {
 }
 
 impl Simd for Neon {
-    const ISA: Isa = Isa::Neon;
     const GROUP: usize = 2;
     type Single = Neon;
     type Double = Neon;

@@ -1,6 +1,6 @@
 //! No instruction set at all: four numbers at a time, so that the compiler may use what its baseline has.
 
-use super::{Isa, Lanes, Simd};
+use super::{Lanes, Simd};
 use std::array::from_fn;
 
 /// The token of the plain implementation.
@@ -21,7 +21,6 @@ impl Default for Scalar {
 }
 
 impl Simd for Scalar {
-    const ISA: Isa = Isa::Scalar;
     const GROUP: usize = 2;
     type Single = Scalar;
     type Double = Scalar;

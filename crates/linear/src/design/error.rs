@@ -108,9 +108,9 @@ impl DesignError {
     }
 }
 
-/// As text tables hold a name: a quotation mark inside it is doubled.
+/// As text tables hold a name: a quotation mark inside it is doubled. Control characters would break the message into lines.
 fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    format!("\"{}\"", name.replace(char::is_control, " ").replace('"', "\"\""))
 }
 
 fn what(value: f64) -> String {

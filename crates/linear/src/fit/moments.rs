@@ -19,7 +19,7 @@
 //! In the dual with an intercept `√ω` is a null vector of `S`, and `t` has no part along it. Adding `τ·√ω√ωᵀ/Σω`
 //! fills that hole without touching the solution.
 
-use super::factor::Cholesky;
+use super::factor::{Cholesky, diagonal};
 use super::least_squares::ROUNDING;
 use super::passes;
 use super::singular;
@@ -109,6 +109,13 @@ pub(crate) struct Factored {
     factor: Cholesky,
     /// `‖(S + α)⁻¹‖`, unit-scaled.
     norm: f64,
+}
+
+impl Factored {
+    /// `tr (S + α)⁻¹`.
+    pub(crate) fn inverse_trace(&self) -> f64 {
+        diagonal(&self.factor.inverse()).iter().sum()
+    }
 }
 
 /// Factors `S + α`; `None` where a pivot is not positive.
@@ -268,18 +275,12 @@ impl Moments {
     /// Trace of the hat matrix, the intercept included, from `tr (S + α)⁻¹`.
     pub(crate) fn degrees_of_freedom(&self, alpha: f64, inverse_trace: f64, intercept: bool) -> f64 {
         let hole = if self.filled > 0.0 { self.filled / (self.filled + alpha) } else { 0.0 };
-        self.square.rows() as f64 - alpha * inverse_trace - hole + f64::from(u8::from(intercept))
+        self.right.len() as f64 - alpha * inverse_trace - hole + f64::from(u8::from(intercept))
     }
 
     /// The ridge solution for one `alpha`, by the ladder above.
     pub(crate) fn solve<T: Element>(&self, data: &Data<'_, T>, alpha: f64) -> Solution {
         self.solve_by(factored(self.square.clone(), alpha).as_ref(), data, alpha)
-    }
-
-    /// [`Moments::solve`] in the memory of `S`, which is gone afterwards.
-    pub(crate) fn solve_once<T: Element>(&mut self, data: &Data<'_, T>, alpha: f64) -> Solution {
-        let factor = self.take_factor(alpha);
-        self.solve_by(factor.as_ref(), data, alpha)
     }
 
     /// Whether the target varies by more than the rounding of its values; without an intercept, whether it is not 0 throughout.

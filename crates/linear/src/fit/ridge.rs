@@ -3,11 +3,10 @@
 //! `alpha` means what scikit-learn's `alpha` means. One pass over the rows forms the centred second moments; the rest
 //! is a small symmetric system (see `moments` for the algebra, `ridge_path` for many `alpha` at once).
 
-use super::moments::{Data, Method, Moments, Solution};
+use super::moments::{Data, Factored, Method, Moments, Solution};
 use super::passes;
 use crate::LinearError;
 use crate::check;
-use crate::fit::factor::{Cholesky, diagonal};
 use spanwise_kernels::{Element, Matrix, View};
 
 const OPERATION: &str = "ridge";
@@ -110,17 +109,23 @@ impl Ridge {
         let Some(first) = targets.first() else { return Ok(Vec::new()) };
         let (mut data, mut moments) = prepared(OPERATION, x, first, weights, self.intercept, self.alpha)?;
         let factor = moments.take_factor(self.alpha);
+        let cheap = factor.as_ref().filter(|_| moments.right.len() <= CHEAP_TRACE);
+        let trace = cheap.map(Factored::inverse_trace);
         let mut fits = Vec::with_capacity(targets.len());
-        for &y in targets {
-            check::target(OPERATION, y, data.rows())?;
-            data.y = y;
-            moments.aim(&data);
-            if !moments.target_is_finite() {
-                return Err(check::blame_either(OPERATION, &x, y));
+        for (i, &y) in targets.iter().enumerate() {
+            if i > 0 {
+                check::target(OPERATION, y, data.rows())?;
+                data.y = y;
+                moments.aim(&data);
+                if !moments.target_is_finite() {
+                    return Err(check::blame_either(OPERATION, &x, y));
+                }
+                moments.check_target(OPERATION, &data)?;
             }
-            moments.check_target(OPERATION, &data)?;
             let solution = moments.solve_by(factor.as_ref(), &data, self.alpha);
-            fits.push(finished(&moments, self.alpha, solution, None));
+            let freedom = trace.filter(|_| solution.method != Method::Singular);
+            let freedom = freedom.map(|t| moments.degrees_of_freedom(self.alpha, t, self.intercept));
+            fits.push(finished(&moments, self.alpha, solution, freedom));
         }
         Ok(fits)
     }
@@ -131,27 +136,8 @@ impl Ridge {
         y: &[f64],
         weights: Option<&[f64]>,
     ) -> Result<RidgeFit, LinearError> {
-        check::not_negative(OPERATION, "alpha", self.alpha)?;
-        let (data, mut moments) = prepared(OPERATION, x, y, weights, self.intercept, self.alpha)?;
-        if moments.square.rows() > CHEAP_TRACE {
-            let solution = moments.solve_once(&data, self.alpha);
-            return Ok(finished(&moments, self.alpha, solution, None));
-        }
-        let solution = moments.solve(&data, self.alpha);
-        let trace =
-            (solution.method != Method::Singular).then(|| inverse_trace(&moments, self.alpha)).flatten();
-        let freedom = trace.map(|t| moments.degrees_of_freedom(self.alpha, t, self.intercept));
-        Ok(finished(&moments, self.alpha, solution, freedom))
+        Ok(self.fit_targets(x, &[y], weights)?.remove(0))
     }
-}
-
-/// `tr (S + α)⁻¹`.
-fn inverse_trace(moments: &Moments, alpha: f64) -> Option<f64> {
-    let mut shifted = moments.square.clone();
-    for i in 0..shifted.rows() {
-        shifted[(i, i)] += alpha;
-    }
-    Some(diagonal(&Cholesky::of(shifted)?.inverse()).iter().sum())
 }
 
 /// Checked data and their moments, for penalties of at least `alpha`.

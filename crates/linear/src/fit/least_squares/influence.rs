@@ -132,7 +132,7 @@ impl LinearFit {
     }
 
     /// For each row of `x`, the interval that holds a new observation of target `index` with probability `confidence`.
-    /// `None` for the mean alone is [`LinearFit::mean_intervals`].
+    /// That of the mean alone is [`LinearFit::mean_intervals`].
     pub fn prediction_intervals(
         &self,
         x: &(impl RowSource + ?Sized),
