@@ -12,6 +12,7 @@ use spanwise::linear::fit::{Ridge, RidgeFit, RidgeMethod, RidgePath};
 
 /// One fit per column of `y` (n × t, f64), with that column's penalty.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "the interpreter hands it over")]
 pub(crate) fn ridge<'py>(
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,

@@ -236,7 +236,7 @@ fn sort<A: Real>(list: &mut [(A, usize)]) {
     for i in 0..list.len() {
         let own = scores[i];
         for j in 0..FEW {
-            places[j] += u32::from((own > scores[j]) | ((own == scores[j]) & (i < j)));
+            places[j] += u32::from(own > scores[j]) + u32::from(own == scores[j]) * u32::from(i < j);
         }
     }
     for i in 0..list.len() {

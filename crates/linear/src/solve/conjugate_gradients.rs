@@ -89,7 +89,9 @@ pub fn conjugate_gradients(
     let diagonal = diagonal_of(a, options.preconditioner)?;
     // Squares of b are formed; what answers b answers its multiples.
     let unit = extreme_unit(&b);
-    b.iter_mut().for_each(|b| *b /= unit);
+    for b in &mut b {
+        *b /= unit;
+    }
     let size = norm(&b);
     let mut run = Run { a, b: &b, diagonal, options, x: vec![0.0; n], iterations: 0, lanczos: Vec::new() };
     let most = options.max_iterations.unwrap_or(10 * n.max(10));

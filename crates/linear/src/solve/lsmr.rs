@@ -61,7 +61,9 @@ pub fn lsmr(a: &impl Operator, b: View<'_, f64>, options: LsmrOptions) -> Result
     argument("solve", "damping").in_range(damping, damping >= 0.0 && damping.is_finite(), "at least 0")?;
     // Squares of b are formed; what answers b answers its multiples.
     let unit = extreme_unit(&b);
-    b.iter_mut().for_each(|b| *b /= unit);
+    for b in &mut b {
+        *b /= unit;
+    }
     let most = max_iterations.unwrap_or(10 * a.rows().min(a.cols()).max(10));
     let mut state = State::new(a, &b, damping);
     let mut done = state.gradient == 0.0;
