@@ -7,7 +7,7 @@ use super::rank::Decision;
 use super::reduced::Reduced;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS, Refined, data_error};
 use super::solver::Solver;
-use crate::small::{Columns, solve_upper, solve_upper_transposed};
+use crate::small::{Columns, invert_upper, solve_upper, solve_upper_transposed};
 use crate::summary::times_power_of_two;
 use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::Twofold;
@@ -33,18 +33,13 @@ pub(super) fn unrefined(solver: &Solver, coefficients: &[Twofold], residual_squa
     let rows = solver.row_norms();
     // Reflections and merges are backward stable up to a small factor.
     let factor = if solver.squared { 4.0 * kappa } else { 4.0 };
-    let (mut digits, mut data_digits) = (Vec::new(), Vec::new());
-    for (w, row) in coefficients.iter().zip(rows) {
-        let (w, error) = (w.high.abs(), data_error(solver, w.high, row, reach, residual));
-        let digits_of = |error: f64| -(error / w.max(f64::MIN_POSITIVE)).log10();
-        digits.push(digits_of(factor * U * error).clamp(0.0, MOST_DIGITS));
-        data_digits.push(digits_of(U * error).clamp(0.0, MOST_DATA_DIGITS));
-    }
+    let of_unit = |(w, row): (&Twofold, f64)| U * data_error(solver, w.high, row, reach, residual);
+    let data_errors: Vec<f64> = coefficients.iter().zip(rows).map(of_unit).collect();
     Refined {
         coefficients: coefficients.iter().map(|w| w.high).collect(),
         residual_squares,
-        digits,
-        data_digits,
+        errors: data_errors.iter().map(|error| factor * error).collect(),
+        data_errors,
         steps: 0,
     }
 }
@@ -93,20 +88,21 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
             };
             let mut kept =
                 Kept { coefficients: vec![0.0; d], intercept: 0.0, exponent: e_y, out_of_range: Vec::new() };
+            let mut errors = Errors { coefficients: vec![[0.0; 2]; d], intercept: [0.0; 2] };
             for (i, &term) in solver.kept.iter().enumerate() {
                 let is_intercept = term < first;
                 let e = if is_intercept { -e_y } else { exponents[term - first] - e_y };
-                let coefficient = Coefficient {
-                    value: times_power_of_two(refined.coefficients[i], e),
-                    standard_error: times_power_of_two(rows[i] * deviation, e),
-                    computed_digits: refined.digits[i],
-                    data_digits: refined.data_digits[i],
-                };
+                let value = times_power_of_two(refined.coefficients[i], e);
+                let own = [refined.errors[i], refined.data_errors[i]].map(|x| times_power_of_two(x, e));
+                let standard_error = times_power_of_two(rows[i] * deviation, e);
+                let coefficient = with_errors(value, standard_error, own);
                 if is_intercept {
                     target.intercept = Some(coefficient);
+                    errors.intercept = own;
                     kept.intercept = refined.coefficients[i];
                 } else {
                     target.coefficients[term - first] = coefficient;
+                    errors.coefficients[term - first] = own;
                     kept.coefficients[term - first] = refined.coefficients[i];
                     if refined.coefficients[i] != 0.0 && !coefficient.value.is_normal() {
                         kept.out_of_range.push(term - first);
@@ -116,11 +112,12 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
             if !kept.out_of_range.is_empty() {
                 // Nothing is left to choose from among numbers that cannot be stored: dependent columns stay at 0.
                 target.kept = Some(kept);
-                mark_undetermined(&mut target, &dependencies, solver.condition_bound);
-            } else if minimum_norm && !dependencies.iter().all(can_be_stored) {
-                mark_undetermined(&mut target, &dependencies, solver.condition_bound);
+                mark_undetermined(&mut target, &dependencies);
             } else if minimum_norm && !dependencies.is_empty() {
-                take_minimum_norm(&mut target, &dependencies, solver.condition_bound);
+                if dependencies.iter().all(can_be_stored) {
+                    take_minimum_norm(&mut target, &errors, &dependencies, solver.condition_bound);
+                }
+                mark_undetermined(&mut target, &dependencies);
             }
             target
         })
@@ -154,12 +151,30 @@ fn can_be_stored(dependency: &Dependency) -> bool {
     dependency.constant.is_finite() && dependency.terms.iter().all(|(_, a)| a.is_normal())
 }
 
+/// How far coefficients are from the solution of the data as stored, and how much the rounding of the data changes them, at most.
+struct Errors {
+    coefficients: Vec<[f64; 2]>,
+    intercept: [f64; 2],
+}
+
+/// A coefficient with the digits that its two errors leave.
+fn with_errors(value: f64, standard_error: f64, [computed, data]: [f64; 2]) -> Coefficient {
+    let digits_of = |error: f64| -(error / value.abs().max(f64::MIN_POSITIVE)).log10();
+    Coefficient {
+        value,
+        standard_error,
+        computed_digits: digits_of(computed).clamp(0.0, MOST_DIGITS),
+        data_digits: digits_of(data).clamp(0.0, MOST_DATA_DIGITS),
+    }
+}
+
 /// Moves along the null space, which changes no prediction, to the smallest Σ w².
 ///
-/// Each dependency gives one direction: 1 for its column, −a for the others; the intercept takes up the constant.
-fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
+/// Each dependency gives one direction: 1 for its column, −a for the others; the intercept takes up the constant. That is an
+/// orthogonal projection, so no error becomes larger than all of them together; the rounding of the formulas comes on top.
+fn take_minimum_norm(target: &mut TargetFit, errors: &Errors, dependencies: &[Dependency], condition: f64) {
     // What is constant is left to the intercept: nothing else shares it, and its coefficient is 0 already.
-    let (all, dependencies) = (dependencies, shared(dependencies));
+    let dependencies = shared(dependencies);
     // Only the columns that a dependency speaks of: the others must not lend their rounding.
     let touched: Vec<usize> = (0..target.coefficients.len())
         .filter(|&j| dependencies.iter().any(|found| found.touches(j)))
@@ -172,24 +187,47 @@ fn take_minimum_norm(target: &mut TargetFit, dependencies: &[Dependency], condit
             directions[(row, p)] = if j == dependency.column { 1.0 } else { term.map_or(0.0, |&(_, a)| -a) };
         }
     }
+    let values =
+        |target: &TargetFit| -> Vec<f64> { touched.iter().map(|&j| target.coefficients[j].value).collect() };
+    let formulas = 16.0 * U * condition;
+    let rounding = formulas * crate::small::norm(&values(target));
+    let together = [0, 1].map(|kind| {
+        let all: Vec<f64> = touched.iter().map(|&j| errors.coefficients[j][kind]).collect();
+        crate::small::norm(&all) + rounding
+    });
+    let mut of_intercept = errors.intercept;
     // Twice: the second time removes what rounding left of the first.
-    for _ in 0..2 {
+    for round in 0..2 {
         let mut columns = Columns::of(&directions, 0..q);
-        columns.columns.push(touched.iter().map(|&j| target.coefficients[j].value).collect());
+        columns.columns.push(values(target));
         (0..q).for_each(|step| columns.reflect(step, step));
         let order: Vec<usize> = (0..q).collect();
         let mut steps = columns.columns[q][..q].to_vec();
-        solve_upper(&columns.upper(&order), &mut steps);
+        let upper = columns.upper(&order);
+        solve_upper(&upper, &mut steps);
+        let inverse = invert_upper(&upper);
         for (p, &step) in steps.iter().enumerate() {
             for (row, &j) in touched.iter().enumerate() {
                 target.coefficients[j].value -= step * directions[(row, p)];
             }
+            let constant = dependencies[p].constant;
             if let Some(intercept) = &mut target.intercept {
-                intercept.value += step * dependencies[p].constant;
+                intercept.value += step * constant;
+            }
+            if round == 0 {
+                let of_step = crate::small::norm(inverse.row(p));
+                let lent = |error: f64| constant.abs() * (of_step * error + formulas * step.abs());
+                of_intercept.iter_mut().zip(together).for_each(|(error, all)| *error += lent(all));
             }
         }
     }
-    mark_undetermined(target, all, condition);
+    for &j in &touched {
+        let c = &mut target.coefficients[j];
+        *c = with_errors(c.value, c.standard_error, together);
+    }
+    if let Some(c) = &mut target.intercept {
+        *c = with_errors(c.value, c.standard_error, of_intercept);
+    }
 }
 
 /// The dependencies that share their column's part among others.
@@ -197,32 +235,17 @@ fn shared(dependencies: &[Dependency]) -> Vec<&Dependency> {
     dependencies.iter().filter(|dependency| !dependency.terms.is_empty()).collect()
 }
 
-/// Whether a dependency speaks of column `j`.
-fn touches(dependencies: &[Dependency], j: usize) -> bool {
-    dependencies.iter().any(|found| found.touches(j))
-}
-
-/// Coefficients that a dependency touches have no standard error of their own, and the digits of the formulas; of one that is
-/// small beside the others, fewer.
-fn mark_undetermined(target: &mut TargetFit, dependencies: &[Dependency], condition: f64) {
-    let digits = (-(16.0 * U * condition).log10()).clamp(0.0, MOST_DIGITS);
-    let worst = target.coefficients.iter().map(|c| c.computed_digits).fold(digits, f64::min);
-    let all = target.coefficients.iter().enumerate().filter(|&(j, _)| touches(dependencies, j));
-    let largest = all.map(|(_, c)| c.value.abs()).fold(0.0, f64::max);
+/// Coefficients that a dependency touches have no standard error of their own.
+fn mark_undetermined(target: &mut TargetFit, dependencies: &[Dependency]) {
     for (j, c) in target.coefficients.iter_mut().enumerate() {
-        if touches(dependencies, j) {
-            let less = if c.value == 0.0 { 0.0 } else { (largest / c.value.abs()).log10() };
+        if dependencies.iter().any(|found| found.touches(j)) {
             c.standard_error = f64::NAN;
-            c.computed_digits = (worst - less).max(0.0);
-            c.data_digits = c.data_digits.min(digits - less).max(0.0);
         }
     }
     if let Some(c) = &mut target.intercept
-        && dependencies.iter().any(|dep| dep.constant != 0.0)
+        && dependencies.iter().any(|found| found.constant != 0.0)
     {
         c.standard_error = f64::NAN;
-        c.computed_digits = c.computed_digits.min(worst);
-        c.data_digits = c.data_digits.min(digits);
     }
 }
 

@@ -36,10 +36,10 @@ pub(super) struct Refined {
     pub coefficients: Vec<f64>,
     /// Σ w r² at the solution.
     pub residual_squares: f64,
-    /// Digits of each coefficient, as the solution of the data as stored.
-    pub digits: Vec<f64>,
-    /// Digits the rounding of the data leaves.
-    pub data_digits: Vec<f64>,
+    /// How far each coefficient is from the solution of the data as stored, at most.
+    pub errors: Vec<f64>,
+    /// How much the rounding of the data changes it, at most.
+    pub data_errors: Vec<f64>,
     /// Passes over the data.
     pub steps: usize,
 }
@@ -206,20 +206,17 @@ impl Refinement<'_> {
         let floor = n * U * U * kappa * (residual + reach);
         let shrink = if progress.last <= floor { self.shrink() } else { self.shrink().max(seen) }.min(1.0);
         let precision = self.tall.x.precision().max(self.tall.y.precision());
-        let digits_of = |error: f64, w: f64| -(error / w.abs().max(f64::MIN_POSITIVE)).log10();
-        let (mut digits, mut data_digits) = (Vec::new(), Vec::new());
+        let (mut errors, mut data_errors) = (Vec::new(), Vec::new());
         for (w, &row) in progress.coefficients.iter().zip(rows) {
             let w = w.high;
-            let error = row * (shrink * progress.last + floor) + U * w.abs();
-            digits.push(digits_of(error, w).clamp(0.0, MOST_DIGITS));
-            let data = precision * data_error(solver, w, row, reach, residual);
-            data_digits.push(digits_of(data, w).clamp(0.0, MOST_DATA_DIGITS));
+            errors.push(row * (shrink * progress.last + floor) + U * w.abs());
+            data_errors.push(precision * data_error(solver, w, row, reach, residual));
         }
         Refined {
             coefficients: progress.coefficients.iter().map(|w| w.high).collect(),
             residual_squares: progress.residual_squares,
-            digits,
-            data_digits,
+            errors,
+            data_errors,
             steps: progress.steps,
         }
     }

@@ -296,3 +296,29 @@ fn a_constant_column_beside_the_intercept_weighs_exactly_nothing() {
     let model = LeastSquares::new().fit(&x.view(), &y[..]).unwrap();
     assert_eq!(model.target().coefficients[1].value, 0.0);
 }
+
+#[test]
+fn coefficients_of_least_norm_claim_the_digits_they_have() {
+    let x = |i: usize| i as f64;
+    // The intercept is exactly −500 beside x + 1000, and exactly 0 beside x + 1.
+    let far =
+        fit(&Matrix::from_fn(10, 2, |i, j| x(i) + 1000.0 * j as f64), &(0..10).map(x).collect::<Vec<_>>());
+    let near = fit(
+        &Matrix::from_fn(10, 2, |i, j| x(i) + j as f64),
+        &(0..10).map(|i| x(i) + 0.5).collect::<Vec<_>>(),
+    );
+    let [far, near] = [far, near].map(|model| model.target().intercept.unwrap());
+    assert!((far.value + 500.0).abs() < 1e-9 && far.digits() > 10.0, "{far:?}");
+    assert!(near.value.abs() < 1e-12 && near.digits() < 1.0, "{near:?}");
+    // b = −a/3 + 2b/3 + (a + b)/3.
+    let two = table(30, 2, 3);
+    let sum = Matrix::from_fn(30, 3, |i, j| if j < 2 { two[(i, j)] } else { two[(i, 0)] + two[(i, 1)] });
+    let model = fit(&sum, &two.col(1));
+    for (c, third) in model.target().coefficients.iter().zip([-1.0, 2.0, 1.0]) {
+        let exact = third / 3.0;
+        assert!(
+            c.digits() > 10.0 && (c.value - exact).abs() <= exact.abs() * 10f64.powf(-c.digits()),
+            "{c:?}"
+        );
+    }
+}
