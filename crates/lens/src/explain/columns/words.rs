@@ -152,10 +152,11 @@ pub(super) fn verdict(
 /// How many digits, at which condition number.
 fn certain(columns: &Columns<'_>) -> String {
     let target = columns.fit.target();
-    let dependent = &columns.fit.rank().dependent;
-    let kept = target.coefficients.iter().enumerate().filter(|(j, _)| !dependent.contains(j)).map(|(_, c)| c);
+    let determined = |column: Option<usize>| columns.fit.determines(column);
+    let kept = target.coefficients.iter().enumerate().filter(|&(j, _)| determined(Some(j))).map(|(_, c)| c);
+    let intercept = target.intercept.iter().filter(|_| determined(None));
     let tells = |digits: &f64| !common::is_zero_to_rounding(*digits, columns.condition.1);
-    let certain = || kept.clone().chain(&target.intercept).filter_map(common::digits);
+    let certain = || kept.clone().chain(intercept.clone()).filter_map(common::digits);
     let fewest = certain().filter(tells).fold(f64::INFINITY, f64::min);
     let rank = columns.fit.rank();
     let rank_text =

@@ -247,9 +247,8 @@ pub(crate) fn uncertain_rank(rank: &Rank) -> Option<Finding> {
 
 /// A coefficient with few certain digits, where the conditioning takes them.
 pub(crate) fn few_digits(fit: &LinearFit, names: &[&str], condition: f64) -> Option<Finding> {
-    let dependent = &fit.rank().dependent;
     let (worst, found) = (0..names.len())
-        .filter(|j| !dependent.contains(j))
+        .filter(|&j| fit.determines(Some(j)))
         .filter_map(|j| Some((j, digits(&fit.target().coefficients[j])?)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
     if found >= FEW_DIGITS || condition < HARMLESS {

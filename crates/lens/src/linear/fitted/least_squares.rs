@@ -126,9 +126,11 @@ fn squares_note(fit: &LinearFit) -> &'static str {
 }
 
 /// The term with the fewest digits, of those that are neither a matter of choice nor 0; and whether some are 0 to rounding.
-fn fewest_digits(fitted: &Fitted) -> (Option<&Term>, bool) {
+fn fewest_digits<'a>(fit: &LinearFit, fitted: &'a Fitted) -> (Option<&'a Term>, bool) {
     let condition = fitted.rank.as_ref().map_or(f64::NAN, |rank| rank.condition);
-    let terms = fitted.coefficients.iter().flat_map(|part| &part.terms).filter(|term| !term.dependent);
+    let columns = fit.target().intercept.iter().map(|_| None).chain((0..fit.columns()).map(Some));
+    let terms = fitted.coefficients.iter().flat_map(|part| &part.terms).zip(columns);
+    let terms = terms.filter(|&(_, column)| fit.determines(column)).map(|(term, _)| term);
     let known: Vec<&Term> = terms.filter(|term| term.digits.is_some_and(|digits| !digits.is_nan())).collect();
     let is_zero =
         |term: &&Term| term.digits.is_some_and(|digits| common::is_zero_to_rounding(digits, condition));
@@ -154,10 +156,14 @@ fn verdict(fit: &LinearFit, facts: &FitFacts, statistics: &Statistics, fitted: &
         };
         format!("R² {}; {where_it_is}.", r_squared(statistics.r_squared))
     };
-    let (fewest, some_are_zero) = fewest_digits(fitted);
+    let (fewest, some_are_zero) = fewest_digits(fit, fitted);
     let certain = fewest.map_or_else(String::new, |term| {
         let digits = certain_digits(term.digits.unwrap_or(0.0));
-        let which = if fit.rank().is_full() { "" } else { "determined " };
+        let which = match () {
+            () if !target.out_of_range().is_empty() => "other ",
+            () if fit.rank().is_full() => "",
+            () => "determined ",
+        };
         let but = if some_are_zero { " that is not 0 to rounding" } else { "" };
         format!(" Every {which}coefficient{but} has at least {digits} (`{}`).", term.name)
     });
@@ -216,7 +222,11 @@ mod tests {
         let y: Vec<f64> = (0..40).map(|i| wave(i, 0) + wave(i, 3)).collect();
         let verdict = told(&x, &y).verdict;
         assert!(verdict.contains("Every determined coefficient has at least 1"), "{verdict}");
-        assert!(!verdict.contains("x2"), "{verdict}");
+        assert!(!verdict.contains("x2") && !verdict.contains("`intercept`"), "{verdict}");
+        // Of three that share their parts none is determined.
+        let x = Matrix::from_fn(40, 3, |i, j| if i % 3 == j { 1.0 } else { 0.0 });
+        let verdict = told(&x, &y).verdict;
+        assert!(!verdict.contains("digits"), "{verdict}");
     }
 
     #[test]

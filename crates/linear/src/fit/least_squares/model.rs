@@ -171,6 +171,26 @@ impl LinearFit {
         &self.dependencies
     }
 
+    /// Whether the data leave one value to the coefficient of `column`, or, where `None`, to the intercept: it has no part in a
+    /// dependency, or columns were dropped so that it has a standard error.
+    pub fn determines(&self, column: Option<usize>) -> bool {
+        let target = self.target();
+        let coefficient = match column {
+            Some(j) => target.coefficients.get(j),
+            None => target.intercept.as_ref(),
+        };
+        if self.rank.is_full() || coefficient.is_some_and(|c| c.standard_error.is_finite()) {
+            return true;
+        }
+        // Where not all formulas are told, any column may have a part in the others.
+        let all_told = self.dependencies.len() == self.rank.terms - self.rank.rank;
+        let has_part = |found: &Dependency| match column {
+            Some(j) => found.touches(j),
+            None => found.constant != 0.0,
+        };
+        all_told && !self.dependencies.iter().any(has_part)
+    }
+
     /// How it was computed.
     pub fn method(&self) -> Method {
         self.method
