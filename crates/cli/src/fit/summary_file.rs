@@ -11,6 +11,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use spanwise::linear::Summary;
 use spanwise::linear::design::{self, Design, Field, Missing};
+use spanwise::linear::summary::Combination;
 use spanwise::linear::told::FitFacts;
 use std::path::{Path, PathBuf};
 
@@ -92,20 +93,17 @@ impl SummaryFile {
         spanwise_io::write_bytes(path, &bytes).context("`--summary-out`")
     }
 
-    /// Adds the rows of another, of the same columns.
+    /// Adds the rows of another, of the same columns; levels that one of them has not met count as 0 there.
     pub(super) fn merge(&mut self, other: &SummaryFile, name: &str) -> anyhow::Result<()> {
-        let same = About {
-            rows_read: self.about.rows_read,
-            rows_dropped: self.about.rows_dropped,
-            ..other.about.clone()
-        };
-        if same != self.about {
-            let message =
-                format!("`--merge`: {name} is of other columns, levels or settings than the one before it");
-            let hint = format!("columns {} here, {} before", names(&other.about), names(&self.about));
-            return Err(Usage::with_hint(message, hint).into());
+        self.about.check(&other.about, name)?;
+        if self.about.fields == other.about.fields {
+            self.summary.merge(&other.summary)?;
+        } else {
+            let fields = union(&self.about.fields, &other.about.fields);
+            self.summary = self.summary.recombined(&combinations(&self.about.fields, &fields));
+            self.summary.merge(&other.summary.recombined(&combinations(&other.about.fields, &fields)))?;
+            self.about.fields = fields;
         }
-        self.summary.merge(&other.summary)?;
         self.about.rows_read += other.about.rows_read;
         self.about.rows_dropped += other.about.rows_dropped;
         Ok(())
@@ -146,6 +144,86 @@ impl SummaryFile {
     }
 }
 
-fn names(about: &About) -> String {
-    about.fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+impl About {
+    /// An error unless rows of both can be of one fit.
+    fn check(&self, other: &About, name: &str) -> Result<(), Usage> {
+        let error = |what: &str, here: String, before: String| {
+            let message = format!("`--merge`: {name} is of other {what} than the one before it");
+            Err(Usage::with_hint(message, format!("{here} here, {before} before")))
+        };
+        let columns = |about: &About| {
+            let of = |(name, levels): &NamedColumn| match levels {
+                Some(_) => format!("{name} (text)"),
+                None => name.clone(),
+            };
+            about.fields.iter().map(of).collect::<Vec<_>>().join(", ")
+        };
+        if columns(self) != columns(other) {
+            return error("columns", columns(other), columns(self));
+        }
+        let target = |about: &About| match &about.weights {
+            Some(weights) => format!("target {}, weights {weights}", about.target),
+            None => format!("target {}, no weights", about.target),
+        };
+        if target(self) != target(other) {
+            return error("target or weights", target(other), target(self));
+        }
+        let settings = |about: &About| {
+            let missing = if about.drop_missing { "dropped" } else { "an error" };
+            let products = if about.interactions { ", interactions only" } else { "" };
+            format!("degree {}{products}, missing values {missing}", about.degree)
+        };
+        if settings(self) != settings(other) {
+            return error("settings", settings(other), settings(self));
+        }
+        let differs = self.fields.iter().zip(&other.fields).find(|(a, b)| a != b);
+        if let Some((before, here)) = differs.filter(|_| self.degree > 1 || self.interactions) {
+            let levels = |(name, levels): &NamedColumn| {
+                let (all, reference) = levels.clone().unwrap_or_default();
+                format!("{name} has {} without {reference}", all.join(", "))
+            };
+            return error("levels, of which products are formed,", levels(here), levels(before));
+        }
+        Ok(())
+    }
+}
+
+/// The columns of both: levels in the order in which they were met, the reference of the first.
+fn union(first: &[NamedColumn], second: &[NamedColumn]) -> Vec<NamedColumn> {
+    let both = |((name, a), (_, b)): (&NamedColumn, &NamedColumn)| {
+        let levels = a.as_ref().zip(b.as_ref()).map(|((all, reference), (others, _))| {
+            let new = others.iter().filter(|level| !all.contains(level));
+            (all.iter().chain(new).cloned().collect(), reference.clone())
+        });
+        (name.clone(), levels)
+    };
+    first.iter().zip(second).map(both).collect()
+}
+
+/// The columns of `to` in those of `from`, which has the same fields with fewer levels, in any order, and its own references.
+fn combinations(from: &[NamedColumn], to: &[NamedColumn]) -> Vec<Combination> {
+    let (mut all, mut first) = (Vec::new(), 0);
+    let itself = |j: usize| Combination { terms: vec![(j, 1.0)], constant: 0.0 };
+    for ((_, from), (_, to)) in from.iter().zip(to) {
+        let (Some((known, own)), Some((levels, reference))) = (from, to) else {
+            all.push(itself(first));
+            first += 1;
+            continue;
+        };
+        let with_column: Vec<&String> = known.iter().filter(|level| *level != own).collect();
+        for level in levels.iter().filter(|level| *level != reference) {
+            let place = with_column.iter().position(|known| *known == level);
+            all.push(match place {
+                Some(place) => itself(first + place),
+                // Where none of the others is.
+                None if level == own => Combination {
+                    terms: (0..with_column.len()).map(|place| (first + place, -1.0)).collect(),
+                    constant: 1.0,
+                },
+                None => Combination::default(),
+            });
+        }
+        first += with_column.len();
+    }
+    all
 }

@@ -183,6 +183,57 @@ fn summaries_of_parts_merge_into_the_whole() {
 }
 
 #[test]
+fn parts_may_meet_levels_in_any_order_and_not_all_of_them() {
+    let row = |i: usize, towns: &[&str]| {
+        let (town, x) = (towns[i % towns.len()], (i as f64 * 1.3).sin());
+        let height = match town {
+            "x" => 1.0,
+            "y" => -2.0,
+            "z" => 0.5,
+            _ => 4.0,
+        };
+        format!("{x},{town},{}\n", 3.0 * x + height + 0.1 * (i as f64 * 7.1).cos())
+    };
+    let rows =
+        |range: std::ops::Range<usize>, towns: &[&str]| range.map(|i| row(i, towns)).collect::<String>();
+    let parts = [rows(0..30, &["z", "y", "x"]), rows(30..70, &["x", "y", "z"]), rows(70..100, &["w", "x"])];
+    let header = "a,town,y\n";
+    let files = [
+        ("all.csv", format!("{header}{}", parts.concat())),
+        ("a.csv", format!("{header}{}", parts[0])),
+        ("b.csv", format!("{header}{}", parts[1])),
+        ("c.csv", format!("{header}{}", parts[2])),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, csv)| (*name, csv.as_str())).collect();
+    let directory = with_files(&files);
+    let at = |name: &str| path(&directory, name).display().to_string();
+    let whole = fit(&at("all.csv"), &["--target", "y", "--json"]).json();
+    for part in ["a", "b", "c"] {
+        let (file, out) = (at(&format!("{part}.csv")), at(&format!("{part}.sum")));
+        fit(&file, &["--target", "y", "--summary-out", &out, "--quiet"]).ended_with(0);
+    }
+    let [a, b, c] = ["a.sum", "b.sum", "c.sum"].map(at);
+    let merged = spanwise(&["fit", "--merge", &a, "--merge", &b, "--merge", &c, "--json"]).json();
+    assert_eq!(terms(&whole).len(), terms(&merged).len());
+    for (a, b) in terms(&whole).iter().zip(terms(&merged)) {
+        assert_eq!(a["name"], b["name"]);
+        close(&b["estimate"], a["estimate"].as_f64().unwrap(), 1e-11);
+        close(&b["standard_error"], a["standard_error"].as_f64().unwrap(), 1e-9);
+    }
+    // Other columns are named, and products of other levels refused.
+    let other = at("other.sum");
+    fit(&at("b.csv"), &["--target", "a", "--summary-out", &other, "--quiet"]).ended_with(0);
+    let run = spanwise(&["fit", "--merge", &a, "--merge", &other]);
+    assert!(run.code == 2 && run.stderr.contains("town (text), y here"), "{}", run.stderr);
+    for part in ["a", "b"] {
+        let (file, out) = (at(&format!("{part}.csv")), at(&format!("{part}2.sum")));
+        fit(&file, &["--target", "y", "--degree", "2", "--summary-out", &out, "--quiet"]).ended_with(0);
+    }
+    let run = spanwise(&["fit", "--merge", &at("a2.sum"), "--merge", &at("b2.sum")]);
+    assert!(run.code == 2 && run.stderr.contains("town has x, y, z without x here"), "{}", run.stderr);
+}
+
+#[test]
 fn missing_values_follow_the_rule() {
     let directory = with_files(&[("m.csv", "y,x,k\n1,1,a\n2,,b\n4,3,a\n5,4,\n6.5,5,b\n9,7,a\n,8,b\n")]);
     let file = path(&directory, "m.csv");

@@ -26,6 +26,7 @@ pub(crate) use sources::{Borrowed, Scaled, SelectedRows, offsets_are_small, samp
 pub use stream::SummaryStream;
 
 use crate::check::{self, argument};
+use crate::small::Columns;
 use crate::{Extent, LinearError, NoColumns, RowSource};
 use spanwise_kernels::tall::{Tall, Triangle, triangle};
 
@@ -60,6 +61,21 @@ pub struct Summary {
     exponents: Vec<i32>,
     /// Of √w [1, (X − c)·2^e, (Y − c)·2^e].
     triangle: Triangle,
+}
+
+/// A column made of others: `constant + Σ a·x[j]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Combination {
+    /// Columns and their factors `a`.
+    pub terms: Vec<(usize, f64)>,
+    /// What is added in every row.
+    pub constant: f64,
+}
+
+impl Combination {
+    fn of(&self, x: &[f64]) -> f64 {
+        self.terms.iter().fold(self.constant, |sum, &(j, a)| sum + a * x[j])
+    }
 }
 
 impl Summary {
@@ -266,6 +282,63 @@ impl Summary {
         self.rows += other.rows;
         self.weight_sum += other.weight_sum;
         self.log_weight_sum += other.log_weight_sum;
+    }
+
+    /// The summary of the same rows with other columns, each a combination of these; the targets stay.
+    ///
+    /// # Panics
+    /// Where a combination names a column that is not there.
+    ///
+    /// ```
+    /// use spanwise_kernels::View;
+    /// use spanwise_linear::{LeastSquares, Summary};
+    /// use spanwise_linear::summary::Combination;
+    ///
+    /// let x = View::new(&[0.0, 1.0, 2.0, 4.0], &[4, 1])?;
+    /// let summary = Summary::of(&x, &[1.0, 2.0, 3.0, 5.0][..], None)?;
+    /// // 10 − x in place of x.
+    /// let other = summary.recombined(&[Combination { terms: vec![(0, -1.0)], constant: 10.0 }]);
+    /// let fit = LeastSquares::new().fit_summary(&other)?;
+    /// assert!((fit.target().coefficients[0].value + 1.0).abs() < 1e-14);
+    /// assert!((fit.target().intercept.unwrap().value - 11.0).abs() < 1e-13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recombined(&self, columns: &[Combination]) -> Summary {
+        let (d, t) = (columns.len(), self.targets);
+        let mut found = Summary { columns: d, ..self.clone() };
+        found.shift.drain(..self.columns);
+        found.exponents.drain(..self.columns);
+        found.shift.splice(0..0, columns.iter().map(|new| new.of(&self.shift)));
+        // The unit of the largest column: what is smaller beside it may vanish.
+        let unit = |new: &Combination| new.terms.iter().map(|&(j, _)| self.exponents[j]).min().unwrap_or(0);
+        found.exponents.splice(0..0, columns.iter().map(unit));
+        let (width, height) = (1 + d + t, (1 + self.columns + t).max(1 + d + t));
+        let of = |j: usize| -> Vec<f64> {
+            let entry = |i: usize| if i < self.triangle.width() { self.triangle.at(i, j) } else { 0.0 };
+            (0..height).map(entry).collect()
+        };
+        let combined = |(new, &to): (&Combination, &i32)| {
+            let mut sum = vec![0.0; height];
+            for &(j, a) in &new.terms {
+                let factor = sources::times_power_of_two(a, to - self.exponents[j]);
+                sum.iter_mut().zip(of(1 + j)).for_each(|(sum, v)| *sum += factor * v);
+            }
+            sum
+        };
+        let mut all = vec![of(0)];
+        all.extend(columns.iter().zip(&found.exponents).map(combined));
+        all.extend((0..t).map(|q| of(1 + self.columns + q)));
+        let mut all = Columns { columns: all };
+        // The first is a triangle's already.
+        for step in 1..width {
+            if all.rest(step, step) > 0.0 {
+                all.reflect(step, step);
+            }
+        }
+        let order: Vec<usize> = (0..width).collect();
+        let data = all.upper(&order).as_slice().to_vec();
+        found.triangle = Triangle::from_row_major(width, data).expect("width rows of width");
+        found
     }
 
     fn set_exponents(&mut self, exponents: &[i32]) {
