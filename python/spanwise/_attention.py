@@ -37,13 +37,13 @@ class AttentionStats:
     max, max_key : ndarray, (…, N)
         The largest weight of each row and the first key that has it; -1 in a row without keys.
     top_k, top_k_keys : ndarray, (…, N, k)
-        The largest weights of each row, largest first, and their keys.
+        The largest weights of each row, largest first, and their keys; all M where there are fewer keys than asked for.
     received : ndarray, (…, M)
         What each key receives from all queries.
     row_sum_error : ndarray, (…, N)
         How far each row's weights are from adding up to 1.
     map_mean, map_max : ndarray, (…, rows, cols)
-        The weights pooled over cells.
+        The weights pooled over cells; no more cells than queries and keys.
     """
 
     empty_rows: int

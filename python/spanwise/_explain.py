@@ -106,6 +106,11 @@ class Explanation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page, one HTML file complete in itself: whole, or not at all."""
+        if Path(path).suffix.lower() not in ("", ".html", ".htm"):
+            raise ValueError(
+                f"explain: `path` is {os.fspath(path)!r}; expected .html or no ending\n"
+                "hint: browsers print a page as .pdf; `figures` writes pictures"
+            )
         write_whole(path, self._found.html())
 
     def figures(self, folder: str | os.PathLike[str]) -> list[Path]:

@@ -17,6 +17,13 @@ Diagonal = Literal["top-left", "bottom-right"]
 Window = tuple[int | None, int | None] | tuple[int | None, int | None, Diagonal]
 
 
+def _number(argument: str, x: Any) -> float:
+    try:
+        return float(x)
+    except (TypeError, ValueError):
+        raise DtypeError(f"attention: `{argument}` is {x!r}; expected a number") from None
+
+
 def _numbers(argument: str, x: Any) -> list[float]:
     found = as_array("attention", argument, x)
     if found.ndim != 1:
@@ -62,9 +69,9 @@ def asked(kind: Plain | Torch, like: Array, **options: Unpack[Options]) -> dict[
     refuse_others("attention", options, Options)
     given: dict[str, Any] = {}
     if (scale := options.get("scale")) is not None:
-        given["scale"] = float(scale)
+        given["scale"] = _number("scale", scale)
     if (softcap := options.get("softcap")) is not None:
-        given["softcap"] = float(softcap)
+        given["softcap"] = _number("softcap", softcap)
     if (bias := options.get("bias")) is not None:
         if str(getattr(bias, "dtype", "")).endswith("bool"):
             raise DtypeError("attention: `bias` has dtype bool; expected numbers to add\nhint: `mask` takes booleans")
@@ -83,7 +90,7 @@ def asked(kind: Plain | Torch, like: Array, **options: Unpack[Options]) -> dict[
     if (sinks := options.get("sinks")) is not None:
         given["sinks"] = _numbers("sinks", sinks)
     if (dropout := options.get("dropout", 0.0)) != 0.0:
-        given["dropout"] = (float(dropout), _seed(options.get("seed", 0)))
+        given["dropout"] = (_number("dropout", dropout), _seed(options.get("seed", 0)))
     return given or None
 
 

@@ -232,6 +232,8 @@ Q, K, V = problem()
         (lambda: spanwise.attention(Q[0, 0, 0], K, V), errors.ShapeError, ["`q`", "2 to 4 dimensions", "hint:"]),
         (lambda: spanwise.attention(Q[None], K, V), errors.ShapeError, ["`q`", "5 dimensions"]),
         (lambda: spanwise.attention(Q, K.astype(np.float32), V), errors.DtypeError, ["`k`", "float32", "expected float64"]),
+        (lambda: spanwise.attention(Q, K, V, scale="a"), errors.DtypeError, ["`scale`", "'a'", "a number"]),
+        (lambda: spanwise.attention(Q, K, V, softcap=[1, 2]), errors.DtypeError, ["`softcap`", "[1, 2]"]),
         (lambda: spanwise.attention(Q.astype(int), K, V), errors.DtypeError, ["`q`", "int64", "or bfloat16"]),
         (lambda: spanwise.attention(Q, K, np.ma.masked_less(V, 0)), errors.DtypeError, ["`v`", "masked", "hint:"]),
         (lambda: spanwise.attention(Q, K, V, mask=np.ones((5, 7))), errors.DtypeError, ["`mask`", "float64", "hint:"]),

@@ -209,6 +209,8 @@ def test_a_page_that_cannot_be_written_leaves_nothing_behind(tmp_path):
     found = spanwise.explain(FRAME, PRICE)
     with pytest.raises(OSError):
         found.save(tmp_path / "taken")
+    with pytest.raises(ValueError, match=r"x\.pdf.*expected \.html"):
+        found.save(tmp_path / "x.pdf")
     with pytest.raises(FileNotFoundError) as refused:
         found.save(tmp_path / "nowhere" / "page.html")
     assert refused.value.filename == str(tmp_path / "nowhere")

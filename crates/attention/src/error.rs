@@ -277,6 +277,9 @@ impl AttentionError {
             AttentionError::ValueRows { k_rows, v, .. } if v.dims().last() == Some(k_rows) => {
                 Some(format!("`v` looks transposed; its shape is {v}"))
             }
+            AttentionError::Alignment { argument: "window", .. } => {
+                Some("a window takes it as its third part, behind left and right".to_owned())
+            }
             AttentionError::Rank { found, .. } if found.rank() == 1 => {
                 Some(format!("a single row is a matrix of shape (1, {})", found.len()))
             }

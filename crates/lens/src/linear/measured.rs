@@ -316,7 +316,7 @@ fn findings(measured: &Measured) -> Vec<Finding> {
     }
     if measured.rows < measured.columns {
         let sentence = format!(
-            "there are {} for {}: at most {} can be told apart",
+            "only {} for {}: at most {} can be told apart",
             counted(measured.rows, "row", "rows"),
             counted(measured.columns, "column", "columns"),
             measured.rows
