@@ -303,6 +303,7 @@ impl Summary {
     /// assert!((fit.target().intercept.unwrap().value - 11.0).abs() < 1e-13);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[must_use]
     pub fn recombined(&self, columns: &[Combination]) -> Summary {
         let (d, t) = (columns.len(), self.targets);
         let mut found = Summary { columns: d, ..self.clone() };
