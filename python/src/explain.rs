@@ -140,6 +140,7 @@ fn explain_table<'py>(
         rows_dropped: read - (index.len() as u64).min(read),
         values_filled: required(facts, "filled")?,
         streamed: false,
+        bits: f64::MANTISSA_DIGITS,
     };
     let source: String = required(facts, "source")?;
     let input = TableInput {

@@ -64,5 +64,6 @@ fn facts(args: &Fit, settings: &Settings, design: &Design, rows: &Rows) -> FitFa
         rows_dropped: rows.dropped(),
         values_filled: rows.filled,
         streamed: false,
+        bits: f64::MANTISSA_DIGITS,
     }
 }

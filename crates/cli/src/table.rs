@@ -118,6 +118,21 @@ impl Source {
         Ok(Source { batches, first: None, design, role, bar, rows: 0 })
     }
 
+    /// Binary digits that the numbers have in the file, the fewest of the columns that are used.
+    pub(crate) fn bits(&self) -> u32 {
+        let Batches::Reader(reader) = &self.batches else { return f64::MANTISSA_DIGITS };
+        let used: Vec<String> = self
+            .design
+            .encodings()
+            .iter()
+            .map(|encoding| encoding.name.clone())
+            .chain(self.role.names())
+            .collect();
+        let fields = reader.schema();
+        let bits = fields.iter().filter(|field| used.contains(&field.name)).map(|field| field.bits);
+        bits.min().unwrap_or(f64::MANTISSA_DIGITS)
+    }
+
     pub(crate) fn design(&self) -> &Design {
         &self.design
     }

@@ -45,7 +45,7 @@ pub fn read_table(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Table
             no_member(&named, opened.format)?;
             records::read(&named.path, &opened, options)
         }
-        _ => array_table(&named, &opened, options),
+        _ => Ok(array_table(&named, &opened, options)?.0),
     }
 }
 
@@ -139,21 +139,25 @@ impl Container {
 }
 
 /// An array as a table, of the columns that are wanted.
-pub(crate) fn array_table(named: &Named, opened: &Opened, options: &ReadOptions) -> Result<Table, IoError> {
+pub(crate) fn array_table(
+    named: &Named,
+    opened: &Opened,
+    options: &ReadOptions,
+) -> Result<(Table, u32), IoError> {
     let mut place = Place::file(&named.path);
     if let Some(member) = &named.member {
         place = place.tensor(member);
     }
     let tensor = Container::open(&named.path, opened)?.read_one(named.member.as_deref())?;
-    let table = Table::from_tensor_at(&tensor, place.clone())?;
+    let (table, bits) = (Table::from_tensor_at(&tensor, place.clone())?, tensor.kind().bits());
     let names: Vec<String> = table.names().map(str::to_owned).collect();
     options.check_names(&names, &place)?;
     if names.iter().all(|name| options.wants(name)) {
-        return Ok(table);
+        return Ok((table, bits));
     }
     let positions = (0..names.len()).filter(|&index| options.wants(&names[index])).collect();
     let columns = table.into_columns().into_iter().filter(|column| options.wants(&column.name));
-    Ok(Table::at(columns.collect(), place, 1)?.chosen(positions))
+    Ok((Table::at(columns.collect(), place, 1)?.chosen(positions), bits))
 }
 
 /// Refuses a name behind the colon where there are no names.

@@ -35,7 +35,7 @@ pub(super) fn explain(args: &Explain, quiet: bool) -> anyhow::Result<Explanation
     let readable_twice = file != "-" && !is_inline(file);
     let classes = args.classes || (readable_twice && holds_classes(&asked, target)?);
     let mut source = Source::open(&Asked { classes, ..asked })?;
-    let design = source.design().clone();
+    let (design, bits) = (source.design().clone(), source.bits());
     let rows = source.all()?;
     check(&rows, &design, file)?;
     if classes {
@@ -52,6 +52,7 @@ pub(super) fn explain(args: &Explain, quiet: bool) -> anyhow::Result<Explanation
         rows_dropped: rows.dropped(),
         values_filled: rows.filled,
         streamed: false,
+        bits,
     };
     let command = command_line();
     let stages = Stages::new(quiet);

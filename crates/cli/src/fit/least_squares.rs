@@ -24,7 +24,7 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
     let mut files = Written::new();
     let (fit, facts, design) = match (gathered, merged) {
         (Some(gathered), None) => {
-            let fit = gathered.fit(&least)?;
+            let fit = gathered.fit(&least.stored_bits(gathered.bits))?;
             if let Some(path) = &args.summary_out {
                 gathered.summary_file(args)?.write(path)?;
                 files.push(("the summary".to_owned(), path.display().to_string()));
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
                 merged.write(path)?;
                 files.push(("the summary".to_owned(), path.display().to_string()));
             }
-            let fit = least.fit_summary(&merged.summary)?;
+            let fit = least.stored_bits(merged.bits()).fit_summary(&merged.summary)?;
             (fit, merged.facts(settings)?, merged.design()?)
         }
         (None, None) => return Err(Usage::new("there is neither a table nor a summary to fit").into()),
@@ -85,6 +85,8 @@ struct Gathered {
     read: u64,
     dropped: u64,
     filled: u64,
+    /// Binary digits of the numbers in the file.
+    bits: u32,
 }
 
 impl Gathered {
@@ -96,9 +98,9 @@ impl Gathered {
         summarise: bool,
     ) -> anyhow::Result<Self> {
         let mut source = Source::open(&asked(args, settings, file, quiet))?;
-        let design = source.design().clone();
-        let mut gathered =
-            Gathered { design, kept: Some(Rows::default()), stream: None, read: 0, dropped: 0, filled: 0 };
+        let (design, bits) = (source.design().clone(), source.bits());
+        let kept = Some(Rows::default());
+        let mut gathered = Gathered { design, kept, stream: None, read: 0, dropped: 0, filled: 0, bits };
         while let Some(rows) = source.next_rows()? {
             gathered.read += rows.read;
             gathered.dropped += rows.dropped();
@@ -156,7 +158,7 @@ impl Gathered {
             let x = View::new(&kept.x, &[kept.count(), kept.width])?;
             summary.push(&x, &kept.y[..], kept.weights.as_deref())?;
         }
-        Ok(SummaryFile::new(args, &self.design, summary, [self.read, self.dropped]))
+        Ok(SummaryFile::new(args, &self.design, summary, [self.read, self.dropped], self.bits))
     }
 
     fn facts(&self, args: &Fit, settings: &Settings) -> FitFacts {
@@ -171,6 +173,7 @@ impl Gathered {
             rows_dropped: self.dropped,
             values_filled: self.filled,
             streamed: self.kept.is_none(),
+            bits: self.bits,
         }
     }
 }

@@ -24,16 +24,10 @@ pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result
     let rows = CsrRows::new(x.columns, &x.starts, &x.places, &x.values)?;
     let fit = LeastSquares::new().intercept(settings.intercept).fit(&rows, &y[..])?;
     let facts = FitFacts {
-        target: target.to_owned(),
         names: (0..x.columns).map(|j| format!("c{j}")).collect(),
-        weights: None,
         intercept: settings.intercept,
         confidence: settings.confidence,
-        encodings: Vec::new(),
-        rows_read: x.rows as u64,
-        rows_dropped: 0,
-        values_filled: 0,
-        streamed: false,
+        ..FitFacts::new(target, &[], x.rows)
     };
     Ok((least_squares(&fit, &facts)?, Written::new()))
 }

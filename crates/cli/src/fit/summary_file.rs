@@ -31,6 +31,13 @@ struct About {
     drop_missing: bool,
     rows_read: u64,
     rows_dropped: u64,
+    /// Binary digits of the numbers in the tables.
+    #[serde(default = "of_f64")]
+    bits: u32,
+}
+
+fn of_f64() -> u32 {
+    f64::MANTISSA_DIGITS
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +47,13 @@ pub(super) struct SummaryFile {
 }
 
 impl SummaryFile {
-    pub(super) fn new(args: &Fit, design: &Design, summary: Summary, [read, dropped]: [u64; 2]) -> Self {
+    pub(super) fn new(
+        args: &Fit,
+        design: &Design,
+        summary: Summary,
+        [read, dropped]: [u64; 2],
+        bits: u32,
+    ) -> Self {
         let field = |encoding: &design::Encoding| {
             let levels = encoding.levels.as_ref();
             let levels = levels.map(|levels| (levels.all.clone(), levels.all[levels.reference].clone()));
@@ -55,6 +68,7 @@ impl SummaryFile {
             drop_missing: args.pick.missing == MissingWord::Drop,
             rows_read: read,
             rows_dropped: dropped,
+            bits,
         };
         SummaryFile { about, summary }
     }
@@ -106,7 +120,13 @@ impl SummaryFile {
         }
         self.about.rows_read += other.about.rows_read;
         self.about.rows_dropped += other.about.rows_dropped;
+        self.about.bits = self.about.bits.min(other.about.bits);
         Ok(())
+    }
+
+    /// Binary digits of the numbers in the tables, the fewest of all.
+    pub(super) fn bits(&self) -> u32 {
+        self.about.bits
     }
 
     pub(super) fn design(&self) -> anyhow::Result<Design> {
@@ -140,6 +160,7 @@ impl SummaryFile {
             rows_dropped: self.about.rows_dropped,
             values_filled: 0,
             streamed: true,
+            bits: self.about.bits,
         })
     }
 }

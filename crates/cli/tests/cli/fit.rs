@@ -458,3 +458,25 @@ fn digits_that_a_large_offset_takes_are_not_called_zeros() {
     let joined = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!joined.contains("0 to rounding") && joined.contains("the coefficient of `x` has 0"), "{page}");
 }
+
+#[test]
+fn no_more_digits_are_claimed_than_the_file_stores() {
+    let directory = tempfile::tempdir().unwrap();
+    let numbers: Vec<f64> = (0..180).map(|i| ((i * i) as f64 * 0.37).sin() + f64::from(i % 3 == 2)).collect();
+    let digits = |bytes: Vec<u8>, kind: &str, size: usize, args: &[&str]| {
+        let file = directory.path().join(format!("{}.npy", &kind[1..]));
+        let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (60, 3), }}");
+        let header = format!("{header:<117}\n");
+        assert_eq!(bytes.len(), 180 * size);
+        let start =
+            b"\x93NUMPY\x01\x00".iter().chain(&(header.len() as u16).to_le_bytes()).copied().collect();
+        fs::write(&file, [start, header.into_bytes(), bytes].concat()).unwrap();
+        let found = fit(text(&file), &[&["--target", "c2", "--json"], args].concat()).json();
+        terms(&found).iter().map(|term| term["digits"].as_f64().unwrap()).fold(f64::INFINITY, f64::min)
+    };
+    for args in [&[][..], &["--stream"]] {
+        let of_f64 = digits(numbers.iter().flat_map(|x| x.to_le_bytes()).collect(), "<f8", 8, args);
+        let of_f32 = digits(numbers.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(), "<f4", 4, args);
+        assert!(of_f64 > 11.0 && (4.0..7.3).contains(&of_f32), "{of_f64} {of_f32}");
+    }
+}

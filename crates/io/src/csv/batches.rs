@@ -47,10 +47,12 @@ impl CsvBatches {
         parsed.rows = 0;
         let field = |(name, column): (&String, &JoinedColumn)| match column {
             JoinedColumn::Skip => None,
-            JoinedColumn::Numbers(_) => Some(Field { name: name.clone(), levels: None, truths: false }),
+            JoinedColumn::Numbers(_) => {
+                Some(Field { name: name.clone(), levels: None, truths: false, bits: 53 })
+            }
             JoinedColumn::Text { levels, .. } => {
                 let levels = Some(levels.texts.clone().into());
-                Some(Field { name: name.clone(), levels, truths: false })
+                Some(Field { name: name.clone(), levels, truths: false, bits: 53 })
             }
         };
         let schema = head.names.iter().zip(&parsed.columns).filter_map(field).collect();

@@ -35,6 +35,16 @@ pub(super) fn is_text(kind: &DataType) -> bool {
     }
 }
 
+/// Binary digits of the numbers of a type, dictionary-encoded or not.
+pub(super) fn bits(kind: &DataType) -> u32 {
+    match kind {
+        DataType::Dictionary(_, values) => bits(values),
+        DataType::Float16 => 11,
+        DataType::Float32 => 24,
+        _ => 53,
+    }
+}
+
 /// Whether the type is truth values, plain or dictionary-encoded.
 pub(super) fn is_truth(kind: &DataType) -> bool {
     match kind {

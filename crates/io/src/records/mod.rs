@@ -22,7 +22,7 @@ use crate::table::{Categories, Column, Values};
 use crate::{Format, IoError, Place, Table};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use columns::{Builder, is_text, is_truth, supported};
+use columns::{Builder, bits, is_text, is_truth, supported};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,6 +75,7 @@ struct Chosen {
     names: Vec<String>,
     categories: Vec<bool>,
     truths: Vec<bool>,
+    bits: Vec<u32>,
 }
 
 impl Chosen {
@@ -82,8 +83,13 @@ impl Chosen {
         let schema = file.schema();
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         options.check_names(&names, at)?;
-        let mut chosen =
-            Chosen { positions: Vec::new(), names: Vec::new(), categories: Vec::new(), truths: Vec::new() };
+        let mut chosen = Chosen {
+            positions: Vec::new(),
+            names: Vec::new(),
+            categories: Vec::new(),
+            truths: Vec::new(),
+            bits: Vec::new(),
+        };
         for (position, field) in schema.fields().iter().enumerate() {
             if !options.wants(field.name()) {
                 continue;
@@ -99,6 +105,7 @@ impl Chosen {
             chosen.names.push(field.name().clone());
             chosen.categories.push(is_text(field.data_type()) || options.categories.contains(field.name()));
             chosen.truths.push(is_truth(field.data_type()));
+            chosen.bits.push(bits(field.data_type()));
         }
         Ok(chosen)
     }
@@ -168,6 +175,7 @@ impl RecordBatches {
             name: chosen.names[index].clone(),
             levels: chosen.categories[index].then(|| Arc::from(levels.texts.as_slice())),
             truths: chosen.truths[index] && !chosen.categories[index],
+            bits: chosen.bits[index],
         };
         let schema = levels.iter().enumerate().map(field).collect();
         let records = file.records(&chosen.positions, batch_rows)?;

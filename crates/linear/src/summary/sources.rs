@@ -25,6 +25,30 @@ impl<T: RowSource + ?Sized> RowSource for Borrowed<'_, T> {
     }
 }
 
+/// A source whose numbers were stored with a rounding of at least `precision` before they became f64.
+pub(crate) struct Stored<'a> {
+    pub source: &'a dyn RowSource,
+    pub precision: f64,
+}
+
+impl RowSource for Stored<'_> {
+    fn rows(&self) -> usize {
+        self.source.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.source.cols()
+    }
+
+    fn precision(&self) -> f64 {
+        self.source.precision().max(self.precision)
+    }
+
+    fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {
+        self.source.block(first, count, scratch)
+    }
+}
+
 /// How rows are formed from those of another source.
 pub(crate) trait Forming: Sync {
     fn source(&self) -> &dyn RowSource;

@@ -54,18 +54,8 @@ fn explain(source: &str, Columns { columns, target }: &Columns) -> Result<Explan
     let y = &of_target.first().ok_or("the target is not among the columns")?.1;
     let (rows, width) = (y.len(), others.len());
     let x: Vec<f64> = (0..rows).flat_map(|i| others.iter().map(move |column| column.1[i])).collect();
-    let facts = FitFacts {
-        target: target.clone(),
-        names: others.iter().map(|column| column.0.clone()).collect(),
-        weights: None,
-        intercept: true,
-        confidence: 0.95,
-        encodings: Vec::new(),
-        rows_read: rows as u64,
-        rows_dropped: 0,
-        values_filled: 0,
-        streamed: false,
-    };
+    let names: Vec<&str> = others.iter().map(|column| column.0.as_str()).collect();
+    let facts = FitFacts::new(target, &names, rows);
     let command = format!("spanwise explain {source} --target {target} --html page.html");
     let input = TableInput {
         source,

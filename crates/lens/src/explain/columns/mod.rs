@@ -172,7 +172,7 @@ impl Looked {
     fn new(input: &TableInput<'_>, y: &[f64], clock: &mut Clock<'_>) -> Result<Self, LinearError> {
         let intercept = input.facts.intercept;
         clock.start("fit");
-        let settings = LeastSquares::new().intercept(intercept);
+        let settings = LeastSquares::new().intercept(intercept).stored_bits(input.facts.bits);
         let fit = match input.weights {
             Some(weights) => settings.fit_weighted(&input.x, y, weights)?,
             None => settings.fit(&input.x, y)?,

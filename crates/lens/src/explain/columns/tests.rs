@@ -6,18 +6,7 @@ use crate::explain::{FigureKind, Severity};
 use rayon::prelude::*;
 
 fn facts(target: &str, names: Vec<String>, rows: usize) -> FitFacts {
-    FitFacts {
-        target: target.to_owned(),
-        names,
-        weights: None,
-        intercept: true,
-        confidence: 0.95,
-        encodings: Vec::new(),
-        rows_read: rows as u64,
-        rows_dropped: 0,
-        values_filled: 0,
-        streamed: false,
-    }
+    FitFacts { names, ..FitFacts::new(target, &[], rows) }
 }
 
 /// Explains columns given by name, the target among them.

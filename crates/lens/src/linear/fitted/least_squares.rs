@@ -197,18 +197,7 @@ mod tests {
 
     fn told(x: &Matrix, y: &[f64]) -> Fitted {
         let names = (0..x.cols()).map(|j| format!("x{j}")).collect();
-        let facts = FitFacts {
-            target: "y".to_owned(),
-            names,
-            weights: None,
-            intercept: true,
-            confidence: 0.95,
-            encodings: Vec::new(),
-            rows_read: y.len() as u64,
-            rows_dropped: 0,
-            values_filled: 0,
-            streamed: false,
-        };
+        let facts = FitFacts { names, ..FitFacts::new("y", &[], y.len()) };
         least_squares(&LeastSquares::new().fit(&x.view(), y).unwrap(), &facts).unwrap()
     }
 

@@ -38,6 +38,8 @@ pub struct FitFacts {
     pub values_filled: u64,
     /// Whether the rows went through a summary and were not kept.
     pub streamed: bool,
+    /// Binary digits that the numbers had where they were stored: 53 of f64 and of text, 24 of f32.
+    pub bits: u32,
 }
 
 /// A category and the level that has no column.
@@ -259,6 +261,7 @@ impl FitFacts {
             rows_dropped: 0,
             values_filled: 0,
             streamed: false,
+            bits: f64::MANTISSA_DIGITS,
         }
     }
 

@@ -25,21 +25,26 @@ pub(super) struct Outcome<'a> {
     pub minimum_norm: bool,
 }
 
-/// Coefficients straight from the triangle, without a second look at the data.
-pub(super) fn unrefined(solver: &Solver, coefficients: &[Twofold], residual_squares: f64) -> Refined {
+/// Coefficients straight from the triangle, without a second look at the data, which were stored to `precision`.
+pub(super) fn unrefined(
+    solver: &Solver,
+    coefficients: &[Twofold],
+    residual_squares: f64,
+    precision: f64,
+) -> Refined {
     let kappa = solver.condition_bound;
     let residual = residual_squares.sqrt();
     let reach: f64 = coefficients.iter().zip(&solver.norms).map(|(w, norm)| w.high.abs() * norm).sum();
     let rows = solver.row_norms();
     // Reflections and merges are backward stable up to a small factor.
     let factor = if solver.squared { 4.0 * kappa } else { 4.0 };
-    let of_unit = |(w, row): (&Twofold, f64)| U * data_error(solver, w.high, row, reach, residual);
-    let data_errors: Vec<f64> = coefficients.iter().zip(rows).map(of_unit).collect();
+    let of_unit = |(w, row): (&Twofold, f64)| data_error(solver, w.high, row, reach, residual);
+    let of_unit: Vec<f64> = coefficients.iter().zip(rows).map(of_unit).collect();
     Refined {
         coefficients: coefficients.iter().map(|w| w.high).collect(),
         residual_squares,
-        errors: data_errors.iter().map(|error| factor * error).collect(),
-        data_errors,
+        errors: of_unit.iter().map(|error| factor * U * error).collect(),
+        data_errors: of_unit.iter().map(|error| precision * error).collect(),
         steps: 0,
     }
 }

@@ -35,7 +35,7 @@ pub use rank::Rank;
 
 use crate::check::{self, argument};
 use crate::measure::rank_tolerance_of;
-use crate::summary::{Borrowed, Scaled, SelectedRows, sampled_shift};
+use crate::summary::{Borrowed, Scaled, SelectedRows, Stored, sampled_shift};
 use crate::{Extent, LinearError, RowSource, Summary};
 use finish::Outcome;
 use rank::Decision;
@@ -85,6 +85,7 @@ pub struct LeastSquares {
     deficiency: Deficiency,
     tolerance: Option<f64>,
     refinement: usize,
+    precision: f64,
 }
 
 impl Default for LeastSquares {
@@ -96,7 +97,13 @@ impl Default for LeastSquares {
 impl LeastSquares {
     /// With an intercept, minimum norm, the default tolerance, and refinement as long as it helps.
     pub fn new() -> Self {
-        LeastSquares { intercept: true, deficiency: Deficiency::MinimumNorm, tolerance: None, refinement: 5 }
+        LeastSquares {
+            intercept: true,
+            deficiency: Deficiency::MinimumNorm,
+            tolerance: None,
+            refinement: 5,
+            precision: U,
+        }
     }
 
     /// Whether the model has an intercept.
@@ -121,6 +128,13 @@ impl LeastSquares {
     #[must_use]
     pub fn refinement(self, most_steps: usize) -> Self {
         LeastSquares { refinement: most_steps, ..self }
+    }
+
+    /// The numbers had this many binary digits before they became f64, such as 24 of f32: no more certain digits are claimed than
+    /// that leaves, and a column that others give to that rounding is dependent.
+    #[must_use]
+    pub fn stored_bits(self, bits: u32) -> Self {
+        LeastSquares { precision: f64::powi(0.5, bits.min(53) as i32), ..self }
     }
 
     /// Fits `y` (`n × t`, or one column) to the columns of `x` (`n × d`).
@@ -156,14 +170,14 @@ impl LeastSquares {
         let rows = summary.rows() as usize;
         check::table(OPERATION, "X", rows, summary.columns())?;
         check::table(OPERATION, "y", rows, summary.targets())?;
-        let tolerance = self.checked_tolerance(summary.columns(), U)?;
+        let tolerance = self.checked_tolerance(summary.columns(), self.precision)?;
         let reduced = Reduced::from_summary(summary, self.intercept);
         let (decision, solver, z) = decide(&reduced, tolerance);
         let targets = (0..summary.targets())
             .map(|q| {
                 let start =
                     unshifted(&solver, &solver.solve(z.col(q)), target_shift(&reduced, summary.columns(), q));
-                finish::unrefined(&solver, &start, reduced.residual_squares[q])
+                finish::unrefined(&solver, &start, reduced.residual_squares[q], self.precision)
             })
             .collect();
         let (exponents, log_weights) = (summary.exponents(), summary.log_weight_sum());
@@ -196,6 +210,8 @@ impl LeastSquares {
         y: &dyn RowSource,
         weights: Option<&[f64]>,
     ) -> Result<LinearFit, LinearError> {
+        let [x, y] = [x, y].map(|source| Stored { source, precision: self.precision });
+        let (x, y): (&dyn RowSource, &dyn RowSource) = (&x, &y);
         let tolerance = self.checked_tolerance(x.cols(), x.precision())?;
         let (n, d) = (x.rows(), x.cols());
         if n <= d && d > WIDE_FROM && self.deficiency == Deficiency::MinimumNorm {
@@ -251,7 +267,9 @@ impl LeastSquares {
             .collect();
         if self.refinement == 0 {
             let squares = &reduced.residual_squares;
-            return starts.iter().zip(squares).map(|(s, &rss)| finish::unrefined(solver, s, rss)).collect();
+            let precision = tall.x.precision().max(tall.y.precision());
+            let unrefined = |(s, &rss): (&Vec<Twofold>, &f64)| finish::unrefined(solver, s, rss, precision);
+            return starts.iter().zip(squares).map(unrefined).collect();
         }
         let known = Known::of(tall, reduced);
         Refinement { tall, solver, most_steps: self.refinement, known }.run(starts)
