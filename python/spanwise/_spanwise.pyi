@@ -9,7 +9,7 @@ Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
 Described = tuple[str, float | None, int, float]
 Place = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
-Settings = tuple[bool, bool, float | None, int]
+Settings = tuple[bool, bool, float | None, int, int]
 
 __version__: str
 

@@ -183,6 +183,12 @@ def _linear_fit(parts: dict[str, Any], names: Names, design: Design | None, one:
     return LinearFit(names=names, design=design, **parts)
 
 
+def _bits(x: Any) -> int:
+    """Binary digits of the numbers of an array that was given; they reach the extension as float32 at least."""
+    name = str(getattr(x, "dtype", ""))
+    return 8 if name.endswith("bfloat16") else 11 if name.endswith("float16") else 53
+
+
 def _drop(operation: str, deficiency: str) -> bool:
     if deficiency not in ("minimum-norm", "drop"):
         raise NumberError(f'{operation}: `deficiency` is {deficiency!r}; expected "minimum-norm" or "drop"')
@@ -252,7 +258,7 @@ def lstsq(
         raise DtypeError("fit: `y` was not given; expected one target per row of `X`")
     targets = target("fit", "y", y)
     weights = None if weights is None else vector("fit", "weights", weights)
-    asked = (intercept, drop, tolerance, refinement)
+    asked = (intercept, drop, tolerance, refinement, min(_bits(X), _bits(y)))
     with fitting("fit", progress, table.values.shape):
         parts = _spanwise.lstsq(table.values, targets, weights, asked, list(table.names or ()))
     return _linear_fit(parts, table.names, table.design, targets.ndim == 1)
@@ -428,7 +434,7 @@ class Summary:
         tolerance: float | None = None,
     ) -> LinearFit:
         """The least-squares fit of all rows seen; see :func:`lstsq` for the settings."""
-        asked = (intercept, _drop("fit", deficiency), tolerance, 0)
+        asked = (intercept, _drop("fit", deficiency), tolerance, 0, 53)
         parts = self._inner.finish(asked, list(self._names or ()))
         return _linear_fit(parts, self._names, self._design, self._one)
 

@@ -10,12 +10,14 @@ use pyo3::types::PyDict;
 use spanwise::linear::fit::least_squares::{Coefficient, Method, TargetFit};
 use spanwise::linear::{Deficiency, LeastSquares, LinearFit};
 
-/// Intercept, whether dependent columns are dropped, tolerance, passes of refinement.
-pub(super) type Settings = (bool, bool, Option<f64>, usize);
+/// Intercept, whether dependent columns are dropped, tolerance, passes of refinement, binary digits of the numbers where fewer than
+/// their arrays have.
+pub(super) type Settings = (bool, bool, Option<f64>, usize, u32);
 
-pub(super) fn settings((intercept, drop, tolerance, refinement): Settings) -> LeastSquares {
+pub(super) fn settings((intercept, drop, tolerance, refinement, bits): Settings) -> LeastSquares {
     let deficiency = if drop { Deficiency::Drop } else { Deficiency::MinimumNorm };
-    let settings = LeastSquares::new().intercept(intercept).deficiency(deficiency).refinement(refinement);
+    let settings = LeastSquares::new().intercept(intercept).deficiency(deficiency);
+    let settings = settings.refinement(refinement).stored_bits(bits);
     match tolerance {
         Some(tolerance) => settings.tolerance(tolerance),
         None => settings,
