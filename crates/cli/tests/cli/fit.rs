@@ -462,7 +462,8 @@ fn digits_that_a_large_offset_takes_are_not_called_zeros() {
 #[test]
 fn no_more_digits_are_claimed_than_the_file_stores() {
     let directory = tempfile::tempdir().unwrap();
-    let numbers: Vec<f64> = (0..180).map(|i| (f64::from(i * i) * 0.37).sin() + f64::from(i % 3 == 2)).collect();
+    let numbers: Vec<f64> =
+        (0..180).map(|i| (f64::from(i * i) * 0.37).sin() + f64::from(i % 3 == 2)).collect();
     let digits = |bytes: Vec<u8>, kind: &str, size: usize, args: &[&str]| {
         let file = directory.path().join(format!("{}.npy", &kind[1..]));
         let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (60, 3), }}");

@@ -131,7 +131,7 @@ impl LeastSquares {
     }
 
     /// The numbers had this many binary digits before they became f64, such as 24 of f32: no more certain digits are claimed than
-    /// that leaves, and a column that others give to that rounding is dependent.
+    /// that leaves, and a column that others give to that rounding, or to that of f32 where it is coarser, is dependent.
     #[must_use]
     pub fn stored_bits(self, bits: u32) -> Self {
         LeastSquares { precision: f64::powi(0.5, bits.min(53) as i32), ..self }
@@ -170,7 +170,7 @@ impl LeastSquares {
         let rows = summary.rows() as usize;
         check::table(OPERATION, "X", rows, summary.columns())?;
         check::table(OPERATION, "y", rows, summary.targets())?;
-        let tolerance = self.checked_tolerance(summary.columns(), self.precision)?;
+        let tolerance = self.checked_tolerance(summary.columns(), self.rank_precision())?;
         let reduced = Reduced::from_summary(summary, self.intercept);
         let (decision, solver, z) = decide(&reduced, tolerance);
         let targets = (0..summary.targets())
@@ -192,6 +192,11 @@ impl LeastSquares {
         self.checked_tolerance(x.cols(), U).map(|_| ())
     }
 
+    /// What columns may differ by and still count as dependent: of shorter types than f32 it would be hundredths.
+    fn rank_precision(&self) -> f64 {
+        self.precision.min(f64::from(f32::EPSILON) / 2.0)
+    }
+
     fn checked_tolerance(&self, columns: usize, precision: f64) -> Result<f64, LinearError> {
         match self.tolerance {
             None => Ok(rank_tolerance_of(columns + usize::from(self.intercept), precision)),
@@ -210,9 +215,9 @@ impl LeastSquares {
         y: &dyn RowSource,
         weights: Option<&[f64]>,
     ) -> Result<LinearFit, LinearError> {
+        let tolerance = self.checked_tolerance(x.cols(), x.precision().max(self.rank_precision()))?;
         let [x, y] = [x, y].map(|source| Stored { source, precision: self.precision });
         let (x, y): (&dyn RowSource, &dyn RowSource) = (&x, &y);
-        let tolerance = self.checked_tolerance(x.cols(), x.precision())?;
         let (n, d) = (x.rows(), x.cols());
         if n <= d && d > WIDE_FROM && self.deficiency == Deficiency::MinimumNorm {
             let (intercept, refinement) = (self.intercept, self.refinement);
