@@ -8,6 +8,7 @@ use crate::safetensors::Safetensors;
 use crate::source::{Named, Opened};
 use crate::write::DEFAULT_NAME;
 use crate::{Format, IoError, Place, Table, Tensor, npy, records};
+use spanwise_kernels::Dtype;
 use std::path::{Path, PathBuf};
 
 /// Reads one array.
@@ -149,7 +150,8 @@ pub(crate) fn array_table(
         place = place.tensor(member);
     }
     let tensor = Container::open(&named.path, opened)?.read_one(named.member.as_deref())?;
-    let (table, bits) = (Table::from_tensor_at(&tensor, place.clone())?, tensor.kind().bits());
+    let table = Table::from_tensor_at(&tensor, place.clone())?;
+    let bits = tensor.kind().dtype().unwrap_or(Dtype::F64).bits();
     let names: Vec<String> = table.names().map(str::to_owned).collect();
     options.check_names(&names, &place)?;
     if names.iter().all(|name| options.wants(name)) {

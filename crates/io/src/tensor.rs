@@ -22,16 +22,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Binary digits of its numbers.
-    pub const fn bits(self) -> u32 {
-        match self {
-            Kind::Bf16 => 8,
-            Kind::F16 => 11,
-            Kind::F32 => 24,
-            Kind::F64 | Kind::Bool => 53,
-        }
-    }
-
     /// The storage type of numbers; `None` for truth values.
     pub const fn dtype(self) -> Option<Dtype> {
         match self {

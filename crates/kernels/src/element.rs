@@ -17,6 +17,16 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// Binary digits of its numbers.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Dtype::Bf16 => 8,
+            Dtype::F16 => 11,
+            Dtype::F32 => 24,
+            Dtype::F64 => 53,
+        }
+    }
+
     /// The name users see: `f16`, `bf16`, `f32` or `f64`.
     pub const fn name(self) -> &'static str {
         match self {

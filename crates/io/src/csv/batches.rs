@@ -10,6 +10,7 @@ use crate::options::ReadOptions;
 use crate::reader::{Field, Progress, ProgressUnit};
 use crate::table::{Categories, Column, Values};
 use crate::{IoError, Table};
+use spanwise_kernels::Dtype;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,11 +49,11 @@ impl CsvBatches {
         let field = |(name, column): (&String, &JoinedColumn)| match column {
             JoinedColumn::Skip => None,
             JoinedColumn::Numbers(_) => {
-                Some(Field { name: name.clone(), levels: None, truths: false, bits: 53 })
+                Some(Field { name: name.clone(), levels: None, truths: false, bits: Dtype::F64.bits() })
             }
             JoinedColumn::Text { levels, .. } => {
                 let levels = Some(levels.texts.clone().into());
-                Some(Field { name: name.clone(), levels, truths: false, bits: 53 })
+                Some(Field { name: name.clone(), levels, truths: false, bits: Dtype::F64.bits() })
             }
         };
         let schema = head.names.iter().zip(&parsed.columns).filter_map(field).collect();

@@ -10,6 +10,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use spanwise_kernels::Dtype;
 
 /// A column that grows batch by batch.
 pub(super) enum Builder {
@@ -39,9 +40,9 @@ pub(super) fn is_text(kind: &DataType) -> bool {
 pub(super) fn bits(kind: &DataType) -> u32 {
     match kind {
         DataType::Dictionary(_, values) => bits(values),
-        DataType::Float16 => 11,
-        DataType::Float32 => 24,
-        _ => 53,
+        DataType::Float16 => Dtype::F16.bits(),
+        DataType::Float32 => Dtype::F32.bits(),
+        _ => Dtype::F64.bits(),
     }
 }
 

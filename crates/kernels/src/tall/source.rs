@@ -1,6 +1,6 @@
 //! Where rows come from.
 
-use crate::{Dtype, Element, View};
+use crate::{Element, View};
 
 /// How a [`Block`] lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,12 +137,7 @@ impl<T: Element> RowSource for View<'_, T> {
     }
 
     fn precision(&self) -> f64 {
-        match T::DTYPE {
-            Dtype::F64 => f64::EPSILON / 2.0,
-            Dtype::F32 => f64::from(f32::EPSILON) / 2.0,
-            Dtype::F16 => f64::powi(2.0, -11),
-            Dtype::Bf16 => f64::powi(2.0, -8),
-        }
+        f64::powi(0.5, T::DTYPE.bits() as i32)
     }
 
     fn block<'a>(&'a self, first: usize, count: usize, scratch: &'a mut Vec<f64>) -> Block<'a> {

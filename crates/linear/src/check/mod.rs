@@ -6,7 +6,7 @@ mod rows;
 pub(crate) use regression::{
     blame, blame_either, features, not_negative, positive, same_columns, target, weights,
 };
-pub(crate) use rows::{SMALLEST_SQUARES, finite_rows, squares_vanish, table, weights_or_none};
+pub(crate) use rows::{SMALLEST_SQUARES, finite_rows, spreads, table, vanishes, weights_or_none};
 
 use crate::{Extent, LinearError};
 use spanwise_kernels::{Element, View};

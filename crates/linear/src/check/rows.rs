@@ -1,11 +1,11 @@
 //! What is asked of tables that are read block by block.
 
 use super::argument;
+use crate::summary::{SelectedRows, largest_by_column};
 use crate::{Extent, LinearError};
 use rayon::prelude::*;
 use spanwise_kernels::Shape;
 use spanwise_kernels::tall::RowSource;
-use std::ops::Range;
 
 /// Rows looked at by one work item.
 const CHUNK: usize = 4096;
@@ -38,23 +38,22 @@ pub(crate) fn finite_rows(
 /// Below this, sums of squares have lost digits to the end of f64's range.
 pub(crate) const SMALLEST_SQUARES: f64 = f64::MIN_POSITIVE / f64::EPSILON;
 
-/// Whether these columns differ from row to row, or from 0 where `centred` is false, but so little that the squares are none. Rows of
-/// weight 0 do not count. Looking only where sums of squares came out below [`SMALLEST_SQUARES`] keeps this out of healthy fits.
-pub(crate) fn squares_vanish(
-    source: &dyn RowSource,
-    columns: Range<usize>,
-    centred: bool,
-    weights: Option<&[f64]>,
-) -> bool {
-    let mut scratch = Vec::new();
-    let block = source.block(0, source.rows(), &mut scratch);
-    let rows: Vec<usize> = (0..source.rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
-    let mut largest = 0.0_f64;
-    for j in columns {
-        let from = rows.first().filter(|_| centred).map_or(0.0, |&i| block.get(i, j));
-        largest = rows.iter().fold(largest, |m, &i| m.max((block.get(i, j) - from).abs()));
+/// How far the numbers of each column are from its first one, or from 0 where `centred` is false, at most. Rows of weight 0 do not
+/// count. Looking only where sums of squares came out below [`SMALLEST_SQUARES`] keeps this out of healthy fits.
+pub(crate) fn spreads(source: &dyn RowSource, centred: bool, weights: Option<&[f64]>) -> Vec<f64> {
+    let seen: Vec<usize> = (0..source.rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
+    let mut from = vec![0.0; source.cols()];
+    if let Some(&first) = seen.first().filter(|_| centred) {
+        let mut scratch = Vec::new();
+        let row = source.block(first, 1, &mut scratch);
+        from.iter_mut().enumerate().for_each(|(j, from)| *from = row.get(0, j));
     }
-    largest > 0.0 && largest * largest < SMALLEST_SQUARES
+    largest_by_column(&SelectedRows::new(source, &seen), &from)
+}
+
+/// Whether numbers this far apart differ, but by so little that the squares are none.
+pub(crate) fn vanishes(spread: f64) -> bool {
+    spread > 0.0 && spread * spread < SMALLEST_SQUARES
 }
 
 /// At least one row of at least one column.

@@ -24,7 +24,7 @@ use super::least_squares::ROUNDING;
 use super::passes;
 use super::singular;
 use crate::LinearError;
-use crate::check::{SMALLEST_SQUARES, squares_vanish};
+use crate::check::{self, SMALLEST_SQUARES};
 use crate::dense::Inner;
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
@@ -219,9 +219,9 @@ impl Moments {
         operation: &'static str,
         data: &Data<'_, T>,
     ) -> Result<(), LinearError> {
-        let suspected = self.y_square < SMALLEST_SQUARES;
         let y = View::new(data.y, &[data.rows(), 1]).expect("as many numbers as rows");
-        if suspected && squares_vanish(&y, 0..1, data.intercept, data.weights) {
+        let spread = || check::spreads(&y, data.intercept, data.weights)[0];
+        if self.y_square < SMALLEST_SQUARES && check::vanishes(spread()) {
             return Err(LinearError::Underflow { operation, argument: "y" });
         }
         Ok(())
@@ -235,13 +235,18 @@ impl Moments {
         alpha: f64,
     ) -> Result<(), LinearError> {
         let suspected = |i: usize| self.square[(i, i)] + alpha < SMALLEST_SQUARES;
-        let vanish = |columns| squares_vanish(&data.x, columns, data.intercept, data.weights);
+        // Where all squares of a dual were 0, 1 was added.
+        let none = self.dual && self.filled == 1.0 && alpha < SMALLEST_SQUARES;
+        let columns: Vec<bool> = (0..self.square.rows()).map(suspected).collect();
+        let worth_a_look = if self.dual { columns.iter().all(|&it| it) } else { columns.contains(&true) };
+        if !(none || worth_a_look) {
+            return Ok(());
+        }
+        let spreads = check::spreads(&data.x, data.intercept, data.weights);
         let vanishes = if self.dual {
-            // Where all squares were 0, 1 was added.
-            let all = (0..data.rows()).all(suspected) || (self.filled == 1.0 && alpha < SMALLEST_SQUARES);
-            all && vanish(0..data.cols())
+            check::vanishes(spreads.into_iter().fold(0.0, f64::max))
         } else {
-            (0..data.cols()).any(|j| suspected(j) && vanish(j..j + 1))
+            spreads.into_iter().zip(columns).any(|(spread, suspected)| suspected && check::vanishes(spread))
         };
         if vanishes { Err(LinearError::Underflow { operation, argument: "X" }) } else { Ok(()) }
     }

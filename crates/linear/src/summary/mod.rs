@@ -22,7 +22,9 @@ mod tests;
 
 pub use csr::CsrRows;
 pub use sources::times_power_of_two;
-pub(crate) use sources::{Borrowed, Scaled, SelectedRows, Stored, offsets_are_small, sampled_shift};
+pub(crate) use sources::{
+    Borrowed, Scaled, SelectedRows, Stored, largest_by_column, offsets_are_small, sampled_shift,
+};
 pub use stream::SummaryStream;
 
 use crate::check::{self, argument};

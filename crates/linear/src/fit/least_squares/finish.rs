@@ -210,7 +210,8 @@ fn take_minimum_norm(target: &mut TargetFit, errors: &Errors, dependencies: &[De
         let mut steps = columns.columns[q][..q].to_vec();
         let upper = columns.upper(&order);
         solve_upper(&upper, &mut steps);
-        let inverse = invert_upper(&upper);
+        // What the errors make of the steps is told by the first time.
+        let inverse = (round == 0).then(|| invert_upper(&upper));
         for (p, &step) in steps.iter().enumerate() {
             for (row, &j) in touched.iter().enumerate() {
                 target.coefficients[j].value -= step * directions[(row, p)];
@@ -219,7 +220,7 @@ fn take_minimum_norm(target: &mut TargetFit, errors: &Errors, dependencies: &[De
             if let Some(intercept) = &mut target.intercept {
                 intercept.value += step * constant;
             }
-            if round == 0 {
+            if let Some(inverse) = &inverse {
                 let of_step = crate::small::norm(inverse.row(p));
                 let lent = |error: f64| constant.abs() * (of_step * error + formulas * step.abs());
                 of_intercept.iter_mut().zip(together).for_each(|(error, all)| *error += lent(all));

@@ -21,7 +21,7 @@ use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS};
 use super::transposed::Transposed;
 use super::unit_columns::UnitColumns;
 use super::{OPERATION, U};
-use crate::check::{self, SMALLEST_SQUARES, squares_vanish};
+use crate::check::{self, SMALLEST_SQUARES};
 use crate::dense::{
     Centred, Cholesky, ColumnSizes, Inner, Products, Vectors, column_sizes, leading_columns, multiply,
     multiply_transposed, norm, norm_inf, power_of_two_near, svd, times, transposed_times,
@@ -98,7 +98,8 @@ impl Wide<'_> {
             check::finite_rows(OPERATION, "X", self.x)?;
             return Err(LinearError::Overflow { operation: OPERATION, argument: "X" });
         }
-        if trace < SMALLEST_SQUARES && squares_vanish(self.x, 0..self.x.cols(), self.intercept, None) {
+        let spread = || check::spreads(self.x, self.intercept, None).into_iter().fold(0.0, f64::max);
+        if trace < SMALLEST_SQUARES && check::vanishes(spread()) {
             return Err(LinearError::Underflow { operation: OPERATION, argument: "X" });
         }
         let factor = match self.factor(k) {
