@@ -3,13 +3,14 @@
 //! A fork copies the memory of the thread pool but not its threads: work given to it in the child would wait for
 //! ever. So the child is told (by `os.register_at_fork`), and makes itself a pool on first use; so do its own children.
 //!
-//! Python notes Ctrl-C and waits for its main thread to look. Work that lasts is therefore given to the pool while
+//! Python notes Ctrl-C and waits for its main thread to look. Work that lasts is therefore given to another thread while
 //! the calling thread looks every [`EVERY`]; a flag tells the work to end, and its caller gets `KeyboardInterrupt`.
-//! Attention takes the flag as an argument ([`watch`]). A fit, many calls deep, runs in a pool whose threads heed one
-//! ([`fit`]; see `spanwise_kernels::stop`).
+//! Attention takes the flag as an argument ([`watch`]). A fit, many calls deep, heeds one ([`fit`]; see
+//! `spanwise_kernels::stop`).
 
 use pyo3::prelude::*;
-use rayon::{Scope, ThreadPool};
+use rayon::ThreadPool;
+use spanwise_kernels::crew;
 use spanwise_kernels::stop::{self, Stopped};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,32 +70,37 @@ pub(crate) fn watch<R: Send>(
 }
 
 /// The same of a thread that has let the interpreter go already. What that thread holds, the work may use; it must not
-/// wait for locks itself, since a thread of the pool may begin other work before it goes on.
+/// wait for locks itself, since it may run in a pool whose threads begin other work before they go on.
 pub(crate) fn watch_detached<R: Send>(stop: &AtomicBool, work: impl FnOnce() -> R + Send) -> PyResult<R> {
-    let (found, raised) = watched(own_pool(), stop, work);
-    match (raised, found) {
-        (None, Some(found)) => Ok(found),
-        (Some(raised), _) => Err(raised),
-        // Only a panic leaves nothing, and it has been carried on.
-        (None, None) => unreachable!("work that ends gives a result"),
+    let (found, raised) = watched(stop, || run_detached(work));
+    match (found, raised) {
+        (Err(panic), _) if !panic.is::<Stopped>() => resume_unwind(panic),
+        (_, Some(raised)) => Err(raised),
+        (Ok(found), None) => Ok(found),
+        (Err(_), None) => unreachable!("work ends with a result, or because something was raised"),
     }
 }
 
-/// Runs `work` in `pool`, or in everybody's, while this thread looks for signals; what was raised sets `stop`.
+/// Runs `work` on a thread of its own while this one looks for signals; what was raised sets `stop`.
 fn watched<R: Send>(
-    pool: Option<&ThreadPool>,
     stop: &AtomicBool,
     work: impl FnOnce() -> R + Send,
-) -> (Option<R>, Option<PyErr>) {
-    let (result, done, mut raised) = (Mutex::new(None), AtomicBool::new(false), None);
+) -> (thread::Result<R>, Option<PyErr>) {
+    // Two can reach it: where no thread can be started, this one does the work, and nobody looks.
+    let work = Mutex::new(Some(work));
+    let begin = || work.lock().unwrap_or_else(PoisonError::into_inner).take().expect("begun once")();
+    let done = AtomicBool::new(false);
     let caller = Wake { caller: thread::current(), done: &done };
-    let to = &result;
-    scoped(pool, |scope| {
-        scope.spawn(move |_| {
+    let mut raised = None;
+    thread::scope(|scope| {
+        let run = || {
             let _told_even_after_a_panic = caller;
-            let found = work();
-            *to.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-        });
+            begin()
+        };
+        let Ok(worker) = thread::Builder::new().name("spanwise-fit".to_owned()).spawn_scoped(scope, run)
+        else {
+            return (catch_unwind(AssertUnwindSafe(begin)), None);
+        };
         while !done.load(Ordering::Acquire) {
             thread::park_timeout(EVERY);
             if raised.is_none() {
@@ -102,47 +108,28 @@ fn watched<R: Send>(
                 stop.fetch_or(raised.is_some(), Ordering::Relaxed);
             }
         }
-    });
-    (result.into_inner().unwrap_or_else(PoisonError::into_inner), raised)
-}
-
-/// Runs `op` on this thread, and what it spawns in the pool.
-fn scoped<'s>(pool: Option<&ThreadPool>, op: impl FnOnce(&Scope<'s>)) {
-    match pool {
-        Some(pool) => pool.in_place_scope(op),
-        None => rayon::in_place_scope(op),
-    }
+        (worker.join(), raised)
+    })
 }
 
 /// Multiplications from which on a fit is worth watching: about a hundredth of a second.
 const LASTING: f64 = 2e8;
 
-/// A pool whose threads heed a flag, and the generation of forked processes it was made in.
-struct Heeding {
-    pool: ThreadPool,
-    stop: Arc<AtomicBool>,
-    forks: usize,
-}
-
-impl Heeding {
-    fn new() -> Option<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let heeded = Arc::clone(&stop);
-        let threads = rayon::ThreadPoolBuilder::new().start_handler(move |_| stop::heed(Arc::clone(&heeded)));
-        let pool = threads.num_threads(threads_of_fits()).build().ok()?;
-        Some(Heeding { pool, stop, forks: FORKS.load(Ordering::Relaxed) })
+/// Runs a fit of about `products` multiplications with the interpreter free for other threads. One that lasts ends when a
+/// signal says so, and what was raised is given back.
+pub(crate) fn fit<R: Send>(py: Python<'_>, products: f64, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    // Signals reach the main thread alone.
+    if products < LASTING || !is_main_thread(py)? {
+        return Ok(run(py, work));
     }
-
-    /// The one that was made before, unless it is in use.
-    fn kept() -> Option<Self> {
-        let kept = HEEDING.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        if kept.forks == FORKS.load(Ordering::Relaxed) {
-            return Some(kept);
-        }
-        // Its threads are in another process; nothing of it may be waited for.
-        std::mem::forget(kept);
-        None
-    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let heeded = Arc::clone(&stop);
+    watch(py, &stop, move || {
+        stop::heeding(Some(heeded), || match threads_of_fits() {
+            Some(threads) => crew::with_threads(threads, work),
+            None => work(),
+        })
+    })
 }
 
 /// How many threads share a fit: as many as `RAYON_NUM_THREADS` says, else four for each that the machine runs at once.
@@ -150,35 +137,9 @@ impl Heeding {
 /// The threads of `NumPy`'s and `SciPy`'s linear algebra go on spinning for up to a tenth of a second after each of their calls, one of
 /// each for each core, and each takes the share of one thread. With four of ours to a core a fit that follows is some 10 % faster than
 /// with two, and without them no slower: the work is cut into more parts than there are threads either way.
-fn threads_of_fits() -> usize {
-    if std::env::var_os("RAYON_NUM_THREADS").is_some() {
-        return 0; // rayon reads it
-    }
-    4 * thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Signals reach the main thread alone, so one pool is enough. It is taken out while in use.
-static HEEDING: Mutex<Option<Heeding>> = Mutex::new(None);
-
-/// Runs a fit of about `products` multiplications with the interpreter free for other threads. One that lasts ends when a
-/// signal says so, and what was raised is given back.
-pub(crate) fn fit<R: Send>(py: Python<'_>, products: f64, work: impl FnOnce() -> R + Send) -> PyResult<R> {
-    if products < LASTING || !is_main_thread(py)? {
-        return Ok(run(py, work));
-    }
-    let Some(heeding) = Heeding::kept().or_else(Heeding::new) else {
-        return Ok(run(py, work));
-    };
-    let caught = || catch_unwind(AssertUnwindSafe(work));
-    let (found, raised) = py.detach(|| watched(Some(&heeding.pool), &heeding.stop, caught));
-    heeding.stop.store(false, Ordering::Relaxed);
-    *HEEDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(heeding);
-    match (raised, found) {
-        (_, Some(Err(panic))) if !panic.is::<Stopped>() => resume_unwind(panic),
-        (Some(raised), _) => Err(raised),
-        (None, Some(Ok(found))) => Ok(found),
-        (None, _) => unreachable!("work ends with a result, or because something was raised"),
-    }
+fn threads_of_fits() -> Option<usize> {
+    let said = std::env::var_os("RAYON_NUM_THREADS").is_some(); // rayon reads it
+    (!said).then(|| 4 * thread::available_parallelism().map_or(1, usize::from))
 }
 
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {

@@ -15,12 +15,10 @@
 //! A solved panel of a block is a packed panel already; nothing is packed. Which thread does what changes no sum: each entry
 //! receives the products of one block after another, each summed in the order of its rows.
 
-use crate::Matrix;
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
-use crate::stop;
 use crate::tall::outer::{self, Across, Tile, Update, shares, start};
 use crate::tall::{Aligned, PANEL};
-use rayon::prelude::*;
+use crate::{Matrix, crew, stop};
 
 /// Rows to a block: a multiple of [`PANEL`].
 const BLOCK: usize = 128;
@@ -30,6 +28,8 @@ const STRIDE: usize = BLOCK + 1;
 const PACKED: usize = STRIDE * PANEL;
 /// Numbers of eight rows of a panel.
 const SQUARE: usize = PANEL * PANEL;
+/// What a number costs that is only moved, in multiplications at full speed.
+const COST: usize = 8;
 
 /// The upper half of `g` becomes R, with `G = RᵀR`; what is below the diagonal is neither read nor written. Otherwise the first
 /// pivot that is not positive, or no finite number; then what `g` holds is of no use.
@@ -43,14 +43,6 @@ pub fn cholesky(g: &mut Matrix) -> Result<(), usize> {
 /// [`cholesky`] with the instructions of `isa`.
 fn cholesky_on(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
     assert_eq!(g.rows(), g.cols(), "a symmetric matrix is square");
-    if g.rows() <= BLOCK {
-        return by_blocks(isa, g);
-    }
-    // One step into the pool of threads instead of three for each block.
-    rayon::scope(|_| by_blocks(isa, g))
-}
-
-fn by_blocks(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
     let n = g.rows();
     let panels = n.div_ceil(PANEL);
     let mut h = negated(g);
@@ -67,22 +59,24 @@ fn by_blocks(isa: Isa, g: &mut Matrix) -> Result<(), usize> {
         done.map_err(|pivot| first * PANEL + pivot)?;
         let (corner, rest) = (&*corner, first + own..panels);
         let share = panels_to_a_share(rest.len());
-        let of_h = shares(beyond, rest.clone(), share).into_par_iter();
-        of_h.zip(right.par_chunks_mut(share * PACKED)).with_max_len(1).for_each(|((panels, h), packed)| {
+        let (height, width) = (own * PANEL, rest.len() * PANEL);
+        let of_h = shares(beyond, rest.clone(), share).into_iter();
+        let of_right = of_h.zip(right.chunks_mut(share * PACKED));
+        crew::each(height * height * width / 2, of_right, |((panels, h), packed)| {
             dispatch(isa, Right { h, before: panels.start, corner, packed });
         });
         let (rows, before) = (first * PANEL, rest.start);
         let tile = Tile { packed: right, stride: STRIDE, rows: own * PANEL, panels: rest.len() };
         // What is below the block's rows.
         let below = shares(beyond.get_mut(own * SQUARE..).unwrap_or_default(), rest, share);
-        below.into_par_iter().with_max_len(1).for_each(|(panels, out)| {
+        crew::each(height * width * width / 2, below.into_iter(), |(panels, out)| {
             stop::check();
             let panels = panels.start - before..panels.end - before;
             dispatch(isa, Update { tile, before, panels, out, next: None });
         });
         let packed = packed.chunks_exact(PACKED);
-        let of_block = g.as_mut_slice()[rows * n..].par_chunks_mut(n).take(own * PANEL);
-        of_block.enumerate().with_min_len(BLOCK / 2).for_each(|(r, row)| {
+        let of_block = g.as_mut_slice()[rows * n..].chunks_mut(n).take(height);
+        crew::each(COST * height * width, of_block.enumerate(), |(r, row)| {
             let to = row[rows..].chunks_mut(PANEL).enumerate();
             for ((p, to), panel) in to.zip(packed.clone()).skip(r / PANEL) {
                 let from = &panel[r * PANEL..][..to.len()];
@@ -105,7 +99,7 @@ fn negated(g: &Matrix) -> Aligned {
     let n = g.rows();
     let panels = n.div_ceil(PANEL);
     let mut h = Aligned::zeros(start(panels));
-    shares(&mut h, 0..panels, outer::BLOCK).into_par_iter().for_each(|(panels, h)| {
+    crew::each(COST * n * n / 2, shares(&mut h, 0..panels, outer::BLOCK).into_iter(), |(panels, h)| {
         for row in 0..n.min(panels.end * PANEL) {
             for p in panels.start.max(row / PANEL)..panels.end {
                 let to = &mut h[start(p) - start(panels.start) + row * PANEL..][..PANEL];
@@ -308,8 +302,7 @@ mod tests {
         let g = definite(401);
         let on = |threads: usize| {
             let mut r = g.clone();
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| cholesky(&mut r).unwrap());
+            crew::with_exactly(threads, || cholesky(&mut r).unwrap());
             r
         };
         assert_eq!(on(1), on(3));

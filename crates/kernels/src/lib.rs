@@ -4,6 +4,7 @@
 //! This is the only crate of the workspace that contains `unsafe`.
 
 pub mod attention;
+pub mod crew;
 pub mod definite;
 mod element;
 mod error;

@@ -1,10 +1,10 @@
 //! Work that can be told to end.
 //!
 //! A fit is many calls deep, and a flag among the arguments of each of them would be seen everywhere and used in a few
-//! places. Instead the threads of a pool are told, when they start, which flag they [`heed`]. Wherever a piece of work
-//! begins (a leaf of rows, a panel of columns, a step of an iteration) it looks at the flag ([`check`]) and leaves by
-//! unwinding, with [`Stopped`] as what is carried: no panic, no message, every buffer freed on the way. Whoever
-//! started the pool's work catches it there. Threads that heed nothing never leave.
+//! places. Instead a thread is told which flag its work heeds ([`heeding`]), and so are those that share the work
+//! (`crew`). Wherever a piece of work begins (a leaf of rows, a panel of columns, a step of an iteration) it looks at
+//! the flag ([`check`]) and leaves by unwinding, with [`Stopped`] as what is carried: no panic, no message, every
+//! buffer freed on the way. Whoever gave the flag catches it there. Work that heeds nothing never leaves.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -25,9 +25,21 @@ const EVERY: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// From now on, work on this thread ends at its next [`check`] once `flag` is set.
-pub fn heed(flag: Arc<AtomicBool>) {
-    HEEDED.set(Some(flag));
+/// Runs `work`, which ends at its next [`check`] once `flag` is set; without one it always goes on.
+pub fn heeding<R>(flag: Option<Arc<AtomicBool>>, work: impl FnOnce() -> R) -> R {
+    struct Before(Option<Arc<AtomicBool>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            HEEDED.set(self.0.take());
+        }
+    }
+    let _before = Before(HEEDED.replace(flag));
+    work()
+}
+
+/// The flag that work on this thread heeds.
+pub fn heeded() -> Option<Arc<AtomicBool>> {
+    HEEDED.with_borrow(Clone::clone)
 }
 
 /// Leaves by unwinding if the flag that this thread heeds is set.
@@ -88,8 +100,7 @@ mod tests {
     ) -> Result<R, Stopped> {
         let flag = Arc::new(AtomicBool::new(set));
         let thread = thread::spawn(move || {
-            heed(Arc::clone(&flag));
-            catch_unwind(AssertUnwindSafe(|| work(&flag)))
+            catch_unwind(AssertUnwindSafe(|| super::heeding(Some(Arc::clone(&flag)), || work(&flag))))
         });
         thread.join().expect("caught").map_err(|carried| *carried.downcast().expect("only told to end"))
     }
@@ -129,8 +140,7 @@ mod tests {
     fn a_panic_beside_is_carried_on() {
         let flag = Arc::new(AtomicBool::new(false));
         let thread = thread::spawn(move || {
-            heed(flag);
-            beside(|| resume_unwind(Box::new("what went wrong")))
+            super::heeding(Some(flag), || beside(|| resume_unwind(Box::new("what went wrong"))))
         });
         let carried = thread.join().expect_err("the panic");
         assert_eq!(carried.downcast_ref(), Some(&"what went wrong"));

@@ -23,7 +23,8 @@
 
 use super::aligned::Aligned;
 use super::residual::two_sum;
-use super::{Block, Compensated, Layout, Tall, Twofold, pack, prefetch, tree};
+use super::tree::{self, Cut};
+use super::{Block, Compensated, Layout, Tall, Twofold, pack, prefetch};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
 use std::ops::Range;
 
@@ -83,8 +84,7 @@ pub(super) fn residual_and_gradient_within_on(
         .collect::<Option<_>>()?;
     let least = ((1 << 17) / (d + 1)).next_multiple_of(TILE);
     let found = tree::reduce(
-        tall.rows(),
-        tree::leaf_rows(tall.rows(), least),
+        Cut { rows: tall.rows(), leaf: tree::leaf_rows(tall.rows(), least), cost: 8 * (d + 1) * t },
         &|rows| dispatch(isa, Leaf { tall, targets: &targets, rows }),
         &|a, b| a.plus(&b),
     );

@@ -21,11 +21,10 @@ use super::aligned::Aligned;
 use super::narrow::{self, Narrow, Targets};
 use super::outer::{self, Tile, Update};
 use super::pack::{self, PANEL};
-use super::{Block, RowSource, Tall, tree};
+use super::tree::{self, Cut};
+use super::{Block, RowSource, Tall};
 use crate::simd::{Isa, Kernel, Simd, dispatch};
-use crate::stop;
-use crate::{Matrix, memory};
-use rayon::prelude::*;
+use crate::{Matrix, crew, memory, stop};
 use std::ops::Range;
 
 /// From this width on the threads share one G.
@@ -44,8 +43,8 @@ const BATCH: usize = 8;
 /// less. A multiple of every register tile's width.
 const SHARE: usize = 6;
 
-/// Numbers of G that are worth a work item of their own where it is turned into rows.
-const MIRRORED: usize = 1 << 18;
+/// What a number of G costs where it is turned into rows, in multiplications at full speed.
+const COST: usize = 8;
 
 /// G = [X − c, Y − c, 1]ᵀ W [X − c, Y − c, 1], `(d + t + 1)²`, symmetric, in that order of columns.
 pub fn gram(tall: &Tall<'_>) -> Matrix {
@@ -72,7 +71,8 @@ fn sums(isa: Isa, tall: &Tall<'_>) -> Sums {
         let of_leaf = |rows: Range<usize>| {
             if few { dispatch(isa, NarrowLeaf { tall, rows }) } else { dispatch(isa, Leaf { tall, rows }) }
         };
-        tree::reduce(tall.rows(), leaf, &of_leaf, &|mut a, b| {
+        let cut = Cut { rows: tall.rows(), leaf, cost: tall.width().pow(2) / 2 };
+        tree::reduce(cut, &of_leaf, &|mut a, b| {
             a.add(&b);
             a
         })
@@ -109,9 +109,9 @@ impl Sums {
         let mut matrix = memory::room(width * width);
         let of_panel = |p: usize| (p..self.panels).map(|p| &self.data[outer::start(p)..outer::start(p + 1)]);
         let entries = &mut matrix.spare_capacity_mut()[..width * width];
-        let blocks = entries.par_chunks_mut((PANEL * width).max(1)).enumerate();
+        let blocks = entries.chunks_mut((PANEL * width).max(1)).enumerate();
         // The rows of panel p: what is before its end is the panel itself, turned; what is after, its rows of later panels.
-        blocks.with_min_len(MIRRORED / (PANEL * width).max(1)).for_each(|(p, rows)| {
+        crew::each(COST * width * width, blocks, |(p, rows)| {
             let (end, count) = (width.min((p + 1) * PANEL), rows.len() / width);
             for panel in of_panel(p).take(1) {
                 for (i, sums) in panel.chunks_exact(PANEL).enumerate().take(end) {
@@ -150,13 +150,14 @@ fn shared(isa: Isa, tall: &Tall<'_>) -> Sums {
     let rows_of = |first: usize| first..(first + SHARED_TILE).min(tall.rows());
     for batch in (0..tall.rows()).step_by(BATCH * SHARED_TILE) {
         let firsts: Vec<usize> = (batch..tall.rows()).step_by(SHARED_TILE).take(BATCH).collect();
-        packed.par_chunks_mut(tile_len).zip(&firsts).for_each(|(out, &first)| {
+        let numbers = firsts.len() * tile_len;
+        crew::each(COST * numbers, packed.chunks_mut(tile_len).zip(&firsts), |(out, &first)| {
             dispatch(isa, Pack { tall, rows: rows_of(first), stride, out });
         });
         let packed = &*packed;
         let all = panels;
         let shares = outer::shares(&mut sums.data, 0..panels, SHARE);
-        shares.into_par_iter().with_max_len(1).for_each(|(panels, out)| {
+        crew::each(numbers * panels * PANEL / 2, shares.into_iter(), |(panels, out)| {
             stop::check();
             for (packed, &first) in packed.chunks_exact(tile_len).zip(&firsts) {
                 let tile = Tile { packed, stride, rows: rows_of(first).len(), panels: all };

@@ -17,7 +17,8 @@
 //! Two triangles merge the same way: one of them is the other's tile. Leaves of rows have their own R and are merged
 //! along a fixed tree.
 
-use super::{Tall, pack, tree};
+use super::tree::{self, Cut};
+use super::{Tall, pack};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
 use crate::stop;
 use std::ops::Range;
@@ -99,8 +100,7 @@ pub(super) fn triangle_on(isa: Isa, tall: &Tall<'_>) -> Triangle {
     // A merge costs as much as folding in m/3 rows.
     let least = (8 * tall.width()).next_multiple_of(TILE).max(2048);
     tree::reduce(
-        tall.rows(),
-        tree::leaf_rows(tall.rows(), least),
+        Cut { rows: tall.rows(), leaf: tree::leaf_rows(tall.rows(), least), cost: 2 * tall.width().pow(2) },
         &|rows| dispatch(isa, Leaf { tall, rows }),
         &|mut a, b| {
             a.merge_on(isa, &b);

@@ -5,10 +5,10 @@
 //! its time adding up lanes); with many columns, one row after another with four sums. Column-major memory goes by
 //! strips of rows whose result stays in the first cache.
 
-use super::{Block, Layout, RowSource, prefetch, tree};
+use super::tree::{self, Cut};
+use super::{Block, Layout, RowSource, prefetch};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
-use crate::stop;
-use rayon::prelude::*;
+use crate::{crew, stop};
 
 /// Up to this many columns several rows are taken at once.
 const INTERLEAVED_UP_TO: usize = 32;
@@ -20,6 +20,8 @@ const LINE: usize = 8;
 const GRAIN: usize = 1 << 17;
 /// Rows to a strip of column-major memory.
 const STRIP: usize = 1024;
+/// What a number of X costs, in multiplications at full speed: it has to come from memory.
+const COST: usize = 8;
 
 /// `out[i] = offset + Σⱼ x[i, j] · w[j]`.
 ///
@@ -33,7 +35,8 @@ pub(super) fn multiply_on(isa: Isa, x: &dyn RowSource, w: &[f64], offset: f64, o
     assert_eq!(w.len(), x.cols(), "one weight a column");
     assert_eq!(out.len(), x.rows(), "one result a row");
     let grain = (GRAIN / w.len().max(1)).next_multiple_of(STRIP);
-    out.par_chunks_mut(grain).enumerate().for_each(|(i, out)| {
+    let cost = COST * w.len() * out.len();
+    crew::each(cost, out.chunks_mut(grain).enumerate(), |(i, out)| {
         stop::check();
         let mut scratch = Vec::new();
         let x = x.block(i * grain, out.len(), &mut scratch);
@@ -54,8 +57,7 @@ pub(super) fn transpose_multiply_on(isa: Isa, x: &dyn RowSource, v: &[f64]) -> V
     assert_eq!(v.len(), x.rows(), "one number a row");
     let leaf = tree::leaf_rows(x.rows(), (GRAIN / x.cols().max(1)).next_multiple_of(64));
     tree::reduce(
-        x.rows(),
-        leaf,
+        Cut { rows: x.rows(), leaf, cost: COST * x.cols() },
         &|rows| {
             let mut scratch = Vec::new();
             let block = x.block(rows.start, rows.len(), &mut scratch);

@@ -11,16 +11,18 @@
 //!          for each column j: (gⱼ, hⱼ) += xⱼ · (s, e)          lane by lane, in memory
 //! ```
 
-use super::{Block, Tall, Twofold, pack, tree};
+use super::tree::{self, Cut};
+use super::{Block, Tall, Twofold, pack};
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
-use crate::stop;
-use rayon::prelude::*;
+use crate::{crew, stop};
 use std::ops::Range;
 
 /// Rows to a tile.
 const TILE: usize = 64;
 /// Vectors of rows whose residuals are held in registers.
 const SLIVER: usize = 4;
+/// What a number of X costs, in multiplications at full speed.
+const COST: usize = 16;
 
 /// What one pass gives, for each of `t` targets.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +46,7 @@ pub(super) fn residual_and_gradient_on(isa: Isa, tall: &Tall<'_>, coefficients: 
     assert_eq!(coefficients.len(), t * (d + 1), "a weight for each column and an intercept, for each target");
     let least = ((1 << 17) / (d + 1)).next_multiple_of(TILE);
     tree::reduce(
-        tall.rows(),
-        tree::leaf_rows(tall.rows(), least),
+        Cut { rows: tall.rows(), leaf: tree::leaf_rows(tall.rows(), least), cost: COST * (d + 1) * t },
         &|rows| dispatch(isa, Leaf { tall, coefficients, rows }),
         &|a, b| a.plus(&b),
     )
@@ -67,7 +68,8 @@ pub fn residuals(tall: &Tall<'_>, target: usize, coefficients: &[Twofold], out: 
     assert!(target < tall.y.cols() && coefficients.len() == d + 1 && out.len() == tall.rows());
     let isa = Isa::detected();
     let chunk = ((1 << 16) / (d + 1)).next_multiple_of(TILE);
-    out.par_chunks_mut(chunk).enumerate().for_each(|(i, out)| {
+    let cost = COST * (d + 1) * out.len();
+    crew::each(cost, out.chunks_mut(chunk).enumerate(), |(i, out)| {
         stop::check();
         dispatch(isa, Rounded { tall, target, coefficients, first: i * chunk, out });
     });

@@ -17,7 +17,8 @@ use super::aligned::Aligned;
 use super::gram::Sums;
 use super::outer::{Tile, Update};
 use super::pack::{self, PANEL};
-use super::{Block, Layout, RowSource, tree};
+use super::tree::{self, Cut};
+use super::{Block, Layout, RowSource};
 use crate::Matrix;
 use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch};
 use std::ops::Range;
@@ -72,8 +73,7 @@ pub(super) fn reweighted_gram_on<A: Send>(
     assert!(problem.shift.len() == d && problem.w.len() == d && problem.every > 0);
     let tiles = problem.x.rows().div_ceil(TILE).div_ceil(problem.every);
     let (sums, said) = tree::reduce(
-        tiles,
-        tiles.div_ceil(64).max(4),
+        Cut { rows: tiles, leaf: tiles.div_ceil(64).max(4), cost: TILE * (d + 2).pow(2) / 2 },
         &|tiles| dispatch(isa, Leaf { problem, tiles, weigh, merge }),
         &|(mut a, said), (b, also)| {
             a.add(&b);

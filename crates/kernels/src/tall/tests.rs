@@ -8,7 +8,7 @@ use super::residual::residual_and_gradient_on;
 use super::reweighted::{Reweighted, Scored, reweighted_gram_on};
 use super::{Bounds, NoColumns, RowSource, Tall, Triangle, Twofold, residuals};
 use crate::simd::Isa;
-use crate::{Matrix, View};
+use crate::{Matrix, View, crew};
 
 /// One table in every way it can lie in memory.
 struct Case {
@@ -147,10 +147,7 @@ fn a_wide_gram_matrix_is_the_same_on_any_threads_and_instructions() {
     let (x, y) = (case.x.view(), case.y.view());
     let tall = Tall { x: &x, y: &y, weights: Some(&case.weights), shift: &case.shift };
     for isa in Isa::available() {
-        let on = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| gram_on(isa, &tall))
-        };
+        let on = |threads: usize| crew::with_exactly(threads, || gram_on(isa, &tall));
         let found = on(1);
         for i in [0, 5, 95, 96, 511, 1023, 1024, 1031] {
             for j in 0..rows.cols() {
@@ -352,8 +349,7 @@ fn rounded_residuals_are_those_of_the_model() {
 fn the_bits_do_not_depend_on_the_number_of_threads() {
     for case in [case(20_000, 5, 1), case(3000, 210, 1), case(9000, 40, 2)] {
         let run = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
+            crew::with_exactly(threads, || {
                 let (x, y) = (case.x.view(), case.y.view());
                 let tall = Tall { x: &x, y: &y, weights: Some(&case.weights), shift: &case.shift };
                 let coefficients = vec![Twofold::from(0.1); case.t * (case.d + 1)];

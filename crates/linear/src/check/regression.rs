@@ -2,8 +2,7 @@
 
 use super::{argument, weights_or_none};
 use crate::{Extent, LinearError};
-use rayon::prelude::*;
-use spanwise_kernels::{Element, View};
+use spanwise_kernels::{Element, View, crew};
 
 /// Numbers that are looked at together.
 const CHUNK: usize = 1 << 16;
@@ -25,7 +24,8 @@ pub(crate) fn target(operation: &'static str, y: &[f64], rows: usize) -> Result<
     name.fits(Extent::Length(y.len()), "X", Extent::Rows(rows))?;
     // Whole chunks without an early end: a million numbers one at a time take as long as a tenth of a fit.
     let finite = |chunk: &[f64]| chunk.iter().fold(true, |finite, v| finite & v.is_finite());
-    let Some(chunk) = y.par_chunks(CHUNK).position_first(|chunk| !finite(chunk)) else { return Ok(()) };
+    let finite = crew::map(y.len(), y.chunks(CHUNK), finite);
+    let Some(chunk) = finite.iter().position(|&finite| !finite) else { return Ok(()) };
     let row = (chunk * CHUNK..).zip(&y[chunk * CHUNK..]).find(|(_, v)| !v.is_finite());
     row.map_or(Ok(()), |(row, &v)| Err(name.not_finite(row, 0, v)))
 }

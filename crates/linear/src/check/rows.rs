@@ -3,9 +3,8 @@
 use super::argument;
 use crate::summary::{SelectedRows, largest_by_column};
 use crate::{Extent, LinearError};
-use rayon::prelude::*;
-use spanwise_kernels::Shape;
 use spanwise_kernels::tall::RowSource;
+use spanwise_kernels::{Shape, crew};
 
 /// Rows looked at by one work item.
 const CHUNK: usize = 4096;
@@ -14,13 +13,15 @@ const CHUNK: usize = 4096;
 fn find_not_finite(source: &dyn RowSource) -> Option<(usize, usize, f64)> {
     let rows = source.rows();
     let chunk = (CHUNK * 16 / source.cols().max(1)).max(1);
-    (0..rows.div_ceil(chunk)).into_par_iter().find_map_first(|c| {
+    let cost = 4 * rows * source.cols();
+    let found = crew::map(cost, 0..rows.div_ceil(chunk), |c| {
         let (first, count) = (c * chunk, chunk.min(rows - c * chunk));
         let mut scratch = Vec::new();
         let block = source.block(first, count, &mut scratch);
         let mut at = (0..count).flat_map(|i| (0..block.cols()).map(move |j| (i, j)));
         at.find(|&(i, j)| !block.get(i, j).is_finite()).map(|(i, j)| (first + i, j, block.get(i, j)))
-    })
+    });
+    found.into_iter().flatten().next()
 }
 
 /// All numbers are finite, or the first that is not, as an error.

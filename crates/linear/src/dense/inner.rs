@@ -14,12 +14,14 @@
 //! the same solution for every right-hand side without a part along `r`.
 
 use super::dot;
-use rayon::prelude::*;
-use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::{Block, Layout, NoColumns, RowSource, Tall, gram_of_columns};
+use spanwise_kernels::{Matrix, crew};
 
 /// Centring that keeps less of the trace than this is done on the columns.
 const CANCELS: f64 = 0.01;
+
+/// What a number that comes from memory costs, in multiplications at full speed.
+const COST: usize = 8;
 
 /// What to form.
 pub(crate) struct Inner<'a> {
@@ -51,7 +53,7 @@ impl Inner<'_> {
         let mut raw = raw_products(self.columns);
         let (mut c, mut g) = (vec![0.0; n], 0.0);
         if let Some(means) = self.means {
-            c = (0..n).into_par_iter().map(|i| dot(raw.row(i), &shares)).collect();
+            c = crew::map(COST * n * n, 0..n, |i| dot(raw.row(i), &shares));
             g = dot(&c, &shares);
             let before: f64 = (0..n).map(|i| raw[(i, i)] * self.weight(i)).sum();
             if self.trace(&raw, &c, g) < CANCELS * before {
@@ -94,7 +96,7 @@ fn raw_products(columns: &dyn RowSource) -> Matrix {
 /// `r rᵀ ∘ (G − c1ᵀ − 1cᵀ + g)`, in the memory of G.
 fn centred(mut raw: Matrix, c: &[f64], g: f64, roots: Option<&[f64]>) -> Matrix {
     let n = c.len();
-    raw.as_mut_slice().par_chunks_mut(n.max(1)).enumerate().for_each(|(i, row)| {
+    crew::each(COST * n * n, raw.as_mut_slice().chunks_mut(n.max(1)).enumerate(), |(i, row)| {
         let own = g - c[i];
         row.iter_mut().zip(c).for_each(|(v, c)| *v += own - c);
         if let Some(roots) = roots {

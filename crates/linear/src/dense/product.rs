@@ -4,8 +4,7 @@
 use super::{axpy, dot};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
-use spanwise_kernels::{Matrix, stop};
+use spanwise_kernels::{Matrix, crew, stop};
 
 /// Rows of one work item.
 const TILE: usize = 256;
@@ -23,8 +22,8 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     if out.as_slice().is_empty() || k == 0 {
         return out;
     }
-    let tiles = out.as_mut_slice().par_chunks_mut(TILE * n);
-    tiles.zip(a.as_slice().par_chunks(TILE * k)).for_each(|(to, from)| {
+    let tiles = out.as_mut_slice().chunks_mut(TILE * n);
+    crew::each(a.rows() * k * n, tiles.zip(a.as_slice().chunks(TILE * k)), |(to, from)| {
         stop::check();
         let rows = from.len() / k;
         let left = MatRef::from_row_major_slice(from, rows, k);
@@ -44,21 +43,17 @@ pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     }
     // At most 16 partial results, however many rows there are.
     let tile = TILE.max(a.rows().div_ceil(16));
-    let parts: Vec<Matrix> = a
-        .as_slice()
-        .par_chunks(tile * k)
-        .zip(b.as_slice().par_chunks(tile * n))
-        .map(|(left, right)| {
-            stop::check();
-            let rows = left.len() / k;
-            let mut part = Matrix::zeros(k, n);
-            let left = MatRef::from_row_major_slice(left, rows, k).transpose();
-            let right = MatRef::from_row_major_slice(right, rows, n);
-            let to = MatMut::from_row_major_slice_mut(part.as_mut_slice(), k, n);
-            matmul(to, Accum::Replace, left, right, 1.0, Par::Seq);
-            part
-        })
-        .collect();
+    let tiles = a.as_slice().chunks(tile * k).zip(b.as_slice().chunks(tile * n));
+    let parts = crew::map(a.rows() * k * n, tiles, |(left, right)| {
+        stop::check();
+        let rows = left.len() / k;
+        let mut part = Matrix::zeros(k, n);
+        let left = MatRef::from_row_major_slice(left, rows, k).transpose();
+        let right = MatRef::from_row_major_slice(right, rows, n);
+        let to = MatMut::from_row_major_slice_mut(part.as_mut_slice(), k, n);
+        matmul(to, Accum::Replace, left, right, 1.0, Par::Seq);
+        part
+    });
     for part in parts {
         axpy(out.as_mut_slice(), 1.0, part.as_slice());
     }

@@ -6,9 +6,8 @@
 use super::product::seen;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
-use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::{Block, Layout, RowSource};
+use spanwise_kernels::{Matrix, crew};
 
 /// Rows of one work item.
 const TILE: usize = 256;
@@ -20,7 +19,8 @@ pub(crate) fn table_times(table: &dyn RowSource, right: &Matrix) -> Matrix {
     if out.as_slice().is_empty() || right.rows() == 0 {
         return out;
     }
-    out.as_mut_slice().par_chunks_mut(TILE * k).enumerate().for_each(|(t, to)| {
+    let cost = table.rows() * table.cols() * k;
+    crew::each(cost, out.as_mut_slice().chunks_mut(TILE * k).enumerate(), |(t, to)| {
         let (mut scratch, mut packed) = (Vec::new(), Vec::new());
         let block = table.block(t * TILE, to.len() / k, &mut scratch);
         let to = MatMut::from_row_major_slice_mut(to, block.rows(), k);
@@ -60,8 +60,8 @@ pub(crate) struct ColumnSizes {
 pub(crate) fn column_sizes(columns: &dyn RowSource) -> ColumnSizes {
     let (p, n) = (columns.rows(), columns.cols());
     let (mut means, mut norms) = (vec![0.0; p], vec![0.0; p]);
-    let tiles = means.par_chunks_mut(TILE).zip(norms.par_chunks_mut(TILE)).enumerate();
-    tiles.for_each(|(t, (means, norms))| {
+    let tiles = means.chunks_mut(TILE).zip(norms.chunks_mut(TILE)).enumerate();
+    crew::each(4 * p * n, tiles, |(t, (means, norms))| {
         let mut scratch = Vec::new();
         let block = columns.block(t * TILE, means.len(), &mut scratch);
         add_sizes(&block, means, norms);

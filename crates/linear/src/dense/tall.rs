@@ -17,9 +17,8 @@
 use super::{Packed, Reflectors, load_rows, multiply};
 use crate::LinearError;
 use crate::check::Argument;
-use rayon::prelude::*;
 use spanwise_kernels::tall::{NoColumns, Tall, triangle};
-use spanwise_kernels::{Element, Matrix, View};
+use spanwise_kernels::{Element, Matrix, View, crew};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -40,8 +39,8 @@ pub(crate) fn thin_qr(x: &Matrix) -> (Matrix, Matrix) {
             (factored.q(m.min(n)), factored.r())
         };
     }
-    let factored: Vec<Reflectors> =
-        x.as_slice().par_chunks(tile * n).map(|rows| Reflectors::of_rows(rows, n)).collect();
+    let cost = 4 * m * n * n;
+    let factored = crew::map(cost, x.as_slice().chunks(tile * n), |rows| Reflectors::of_rows(rows, n));
     let factors: Vec<Matrix> = factored.iter().map(Reflectors::r).collect();
     let (merged, r) = thin_qr(&stacked(&factors, n));
     // Rows of Q' that belong to each tile.
@@ -52,12 +51,11 @@ pub(crate) fn thin_qr(x: &Matrix) -> (Matrix, Matrix) {
     let places: Vec<(usize, usize)> =
         ends.zip(&factors).map(|(end, factor)| (end - factor.rows(), factor.rows())).collect();
     let mut q = Matrix::zeros(m, n);
-    q.as_mut_slice().par_chunks_mut(tile * n).zip(&factored).zip(places).for_each(
-        |((to, tile), (first, count))| {
-            let part = Matrix::from_fn(count, n, |i, j| merged[(first + i, j)]);
-            to.copy_from_slice(multiply(&tile.q(count), &part).as_slice());
-        },
-    );
+    let tiles = q.as_mut_slice().chunks_mut(tile * n).zip(&factored).zip(places);
+    crew::each(cost, tiles, |((to, tile), (first, count))| {
+        let part = Matrix::from_fn(count, n, |i, j| merged[(first + i, j)]);
+        to.copy_from_slice(multiply(&tile.q(count), &part).as_slice());
+    });
     (q, r)
 }
 
@@ -120,23 +118,17 @@ fn by_tiles(
     fill: &(impl Fn(usize, &mut [f64]) -> Result<(), LinearError> + Sync),
 ) -> Result<Matrix, LinearError> {
     let tile = tile_rows(cols);
-    let starts: Vec<usize> = (0..rows).step_by(tile).collect();
-    let factors: Result<Vec<Matrix>, LinearError> = starts
-        .par_iter()
-        .map(|&first| {
-            let mut values = vec![0.0; tile.min(rows - first) * cols];
-            fill(first, &mut values)?;
-            Ok(Reflectors::of_rows(&values, cols).r())
-        })
-        .collect();
-    let mut factors = factors?;
+    let factors = crew::map(2 * rows * cols * cols, (0..rows).step_by(tile), |first| {
+        let mut values = vec![0.0; tile.min(rows - first) * cols];
+        fill(first, &mut values)?;
+        Ok(Reflectors::of_rows(&values, cols).r())
+    });
+    let mut factors = factors.into_iter().collect::<Result<Vec<Matrix>, LinearError>>()?;
     while factors.len() > 1 {
         let stack = stacked(&factors, cols);
-        factors = stack
-            .as_slice()
-            .par_chunks(tile * cols.max(1))
-            .map(|values| Reflectors::of_rows(values, cols).r())
-            .collect();
+        let tiles = stack.as_slice().chunks(tile * cols.max(1));
+        factors =
+            crew::map(2 * stack.rows() * cols * cols, tiles, |values| Reflectors::of_rows(values, cols).r());
     }
     Ok(factors.pop().unwrap_or_else(|| Matrix::zeros(0, cols)))
 }

@@ -6,14 +6,15 @@
 use super::{axpy, dot};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::{MatMut, MatRef, Par};
-use rayon::prelude::*;
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, crew};
 
 /// Rows of a block; up to twice as many are one block.
 const BLOCK: usize = 512;
 /// Numbers of a row, or rows of a block, that are a work item.
 const COLUMNS: usize = 256;
 const ROWS: usize = 32;
+/// What a number of R costs, in multiplications at full speed: it has to come from memory.
+const COST: usize = 8;
 
 /// Solves `R x = b` in place.
 pub(crate) fn solve_upper(r: &Matrix, b: &mut [f64]) {
@@ -21,19 +22,17 @@ pub(crate) fn solve_upper(r: &Matrix, b: &mut [f64]) {
     if n <= 2 * BLOCK {
         return solve_upper_block(r, b, 0);
     }
-    // One step into the pool of threads instead of one for each block.
-    rayon::scope(|_| {
-        for first in (0..n).step_by(BLOCK).rev() {
-            let (known, solved) = b[first..].split_at_mut(BLOCK.min(n - first));
-            let (next, solved) = (first + known.len(), &*solved);
-            known.par_chunks_mut(ROWS).enumerate().for_each(|(c, known)| {
-                for (i, b) in (first + c * ROWS..).zip(known) {
-                    *b -= dot(&r.row(i)[next..n], solved);
-                }
-            });
-            solve_upper_block(r, known, first);
-        }
-    });
+    for first in (0..n).step_by(BLOCK).rev() {
+        let (known, solved) = b[first..].split_at_mut(BLOCK.min(n - first));
+        let (next, solved) = (first + known.len(), &*solved);
+        let cost = COST * known.len() * solved.len();
+        crew::each(cost, known.chunks_mut(ROWS).enumerate(), |(c, known)| {
+            for (i, b) in (first + c * ROWS..).zip(known) {
+                *b -= dot(&r.row(i)[next..n], solved);
+            }
+        });
+        solve_upper_block(r, known, first);
+    }
 }
 
 /// The same of the block on the diagonal that starts at `first` and has as many rows as `b`.
@@ -51,18 +50,17 @@ pub(crate) fn solve_upper_transposed(r: &Matrix, b: &mut [f64]) {
     if n <= 2 * BLOCK {
         return solve_transposed_block(r, b, 0);
     }
-    rayon::scope(|_| {
-        for first in (0..n).step_by(BLOCK) {
-            let (known, rest) = b[first..].split_at_mut(BLOCK.min(n - first));
-            solve_transposed_block(r, known, first);
-            let (next, known) = (first + known.len(), &*known);
-            rest.par_chunks_mut(COLUMNS).enumerate().for_each(|(c, rest)| {
-                for (i, x) in (first..).zip(known) {
-                    axpy(rest, -x, &r.row(i)[next + c * COLUMNS..][..rest.len()]);
-                }
-            });
-        }
-    });
+    for first in (0..n).step_by(BLOCK) {
+        let (known, rest) = b[first..].split_at_mut(BLOCK.min(n - first));
+        solve_transposed_block(r, known, first);
+        let (next, known) = (first + known.len(), &*known);
+        let cost = COST * known.len() * rest.len();
+        crew::each(cost, rest.chunks_mut(COLUMNS).enumerate(), |(c, rest)| {
+            for (i, x) in (first..).zip(known) {
+                axpy(rest, -x, &r.row(i)[next + c * COLUMNS..][..rest.len()]);
+            }
+        });
+    }
 }
 
 /// The same of the block on the diagonal that starts at `first` and has as many rows as `b`.

@@ -8,8 +8,7 @@ use crate::LinearError;
 use crate::check::{self, argument};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
-use rayon::prelude::*;
-use spanwise_kernels::{Element, Matrix, View, stop};
+use spanwise_kernels::{Element, Matrix, View, crew, stop};
 use std::ops::Range;
 
 const OPERATION: &str = "kernel ridge";
@@ -88,9 +87,8 @@ impl Resolved {
     /// The whole kernel matrix (n × m).
     pub(crate) fn matrix<T: Element>(&self, x: &View<'_, T>) -> Mat<f64> {
         let n = x.dims()[0];
-        let starts: Vec<usize> = (0..n).step_by(TILE).collect();
-        let tiles: Vec<Mat<f64>> =
-            starts.par_iter().map(|&start| self.tile(x, start..(start + TILE).min(n))).collect();
+        let cost = n * self.points.rows() * (self.points.cols() + 16);
+        let tiles = crew::map(cost, (0..n).step_by(TILE), |start| self.tile(x, start..(start + TILE).min(n)));
         Mat::from_fn(n, self.points.rows(), |i, j| tiles[i / TILE][(i % TILE, j)])
     }
 

@@ -255,7 +255,7 @@ impl KernelRidge {
         features: &(impl Fn(Range<usize>) -> Mat<f64> + Sync),
     ) -> (f64, Option<f64>) {
         let y = &targets.y;
-        let parts = passes::map_chunks(y.len(), |chunk| {
+        let parts = passes::map_chunks(y.len(), beta.len() * beta.len(), |chunk| {
             let (mut residuals, mut left_out) = (0.0, 0.0);
             for rows in passes::tiles(chunk) {
                 let mut phi = features(rows.clone());
@@ -331,7 +331,7 @@ impl KernelRidgeFit {
         };
         let resolved = Resolved::new(self.kernel, gamma, &self.landmarks);
         let n = x.dims()[0];
-        let parts = passes::map_chunks(n, |chunk| {
+        let parts = passes::map_chunks(n, self.landmarks.as_slice().len(), |chunk| {
             let mut out = Vec::with_capacity(chunk.len());
             for rows in passes::tiles(chunk) {
                 let kernel = resolved.tile(&x, rows.clone());

@@ -14,9 +14,8 @@
 use crate::dense::Packed;
 use crate::summary::offsets_are_small;
 use faer::Mat;
-use rayon::prelude::*;
 use spanwise_kernels::tall::{self, NoColumns, Tall};
-use spanwise_kernels::{Element, Matrix, View, stop};
+use spanwise_kernels::{Element, Matrix, View, crew, stop};
 use std::ops::Range;
 
 /// Rows of one tile.
@@ -37,13 +36,12 @@ pub(crate) fn tiles(chunk: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     chunk.step_by(TILE).map(move |start| start..(start + TILE).min(end))
 }
 
-/// `work` on every chunk of `0..n` in parallel; the results in order of the chunks.
-pub(crate) fn map_chunks<A: Send>(n: usize, work: impl Fn(Range<usize>) -> A + Send + Sync) -> Vec<A> {
-    let work = |chunk| {
+/// `work` on every chunk of `0..n` in parallel, a row of which takes about `cost` multiplications; the results in order of the chunks.
+pub(crate) fn map_chunks<A: Send>(n: usize, cost: usize, work: impl Fn(Range<usize>) -> A + Sync) -> Vec<A> {
+    crew::map(n * cost, chunks(n).into_iter(), |chunk| {
         stop::check();
         work(chunk)
-    };
-    chunks(n).into_par_iter().map(work).collect()
+    })
 }
 
 /// Rows `rows` of `x` (n × p) as f64: row `i` starts at `i · stride` of `tile`.
@@ -95,7 +93,7 @@ pub(crate) fn weighted_sum(y: &[f64], weights: Option<&[f64]>, c: f64) -> f64 {
         }
         lanes.iter().sum::<f64>()
     };
-    map_chunks(y.len(), of_chunk).iter().sum()
+    map_chunks(y.len(), 8, of_chunk).iter().sum()
 }
 
 /// The first `width` rows and columns of a symmetric matrix.
@@ -135,7 +133,7 @@ pub(crate) fn times<T: Element>(x: &View<'_, T>, w: &Matrix, b: &[f64]) -> Matri
         tall::multiply(x, w.row(0), b[0], out.as_mut_slice());
         return out;
     }
-    out.as_mut_slice().par_chunks_mut(ROWS * k).enumerate().for_each(|(t, out)| {
+    crew::each(n * p * k, out.as_mut_slice().chunks_mut(ROWS * k).enumerate(), |(t, out)| {
         let rows = out.len() / k;
         let mut tile = vec![0.0; rows * p];
         load(x, t * ROWS..t * ROWS + rows, p, &mut tile);

@@ -12,10 +12,15 @@
 
 use crate::LinearError;
 use crate::check::{self, argument};
-use rayon::prelude::*;
-use spanwise_kernels::{Element, Matrix, View};
+use spanwise_kernels::{Element, Matrix, View, crew};
 
 const OPERATION: &str = "polynomial features";
+
+/// Rows of one work item.
+const ROWS: usize = 64;
+
+/// What a feature of a row costs, in multiplications at full speed.
+const COST: usize = 64;
 
 /// Settings: which products to form.
 ///
@@ -159,11 +164,17 @@ impl PolynomialFeatures {
         check::same_columns(&x, self.columns)?;
         let width = self.len();
         let mut out = Matrix::zeros(rows, width);
-        out.as_mut_slice().par_chunks_mut(width).enumerate().for_each(|(i, out)| {
-            let mut row = vec![0.0; self.columns];
-            super::passes::load(&x, i..i + 1, self.columns, &mut row);
-            self.fill(&row, out);
-        });
+        crew::each(
+            COST * rows * width,
+            out.as_mut_slice().chunks_mut(width * ROWS).enumerate(),
+            |(c, out)| {
+                let mut row = vec![0.0; self.columns];
+                for (i, out) in (c * ROWS..).zip(out.chunks_mut(width)) {
+                    super::passes::load(&x, i..i + 1, self.columns, &mut row);
+                    self.fill(&row, out);
+                }
+            },
+        );
         if out.as_slice().iter().all(|v| v.is_finite()) { Ok(out) } else { Err(check::blame(OPERATION, &x)) }
     }
 

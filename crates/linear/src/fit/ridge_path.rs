@@ -194,7 +194,7 @@ impl RidgePath {
         let shrunk =
             Mat::from_fn(d.len(), count, |j, k| along[j] * inverse(j, k) * dual_scale(moments, d[j]));
         let weight = Mat::from_fn(d.len(), count, inverse);
-        let parts = passes::map_chunks(data.rows(), |chunk| {
+        let parts = passes::map_chunks(data.rows(), d.len() * (d.len() + count), |chunk| {
             let mut sums = vec![0.0; count];
             for rows in passes::tiles(chunk) {
                 let p = rotated_rows(data, moments, &d, v.as_ref(), rows.clone());

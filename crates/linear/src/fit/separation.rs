@@ -106,7 +106,7 @@ impl<T: Element> Pairs<'_, T> {
     /// `z·v` for every pair.
     pub(super) fn products(&self, v: &[f64]) -> Vec<f64> {
         let per_row = self.others();
-        let parts = passes::map_chunks(self.rows.len(), |chunk| {
+        let parts = passes::map_chunks(self.rows.len(), 4 * per_row * v.len(), |chunk| {
             let pairs = chunk.start * per_row..chunk.end * per_row;
             pairs.map(|j| passes::dot(&self.vector(j), v)).collect::<Vec<f64>>()
         });

@@ -24,9 +24,8 @@ use super::block::Block;
 use super::log_odds::{LogOdds, NewtonWeights};
 use super::passes;
 use faer::Mat;
-use rayon::prelude::*;
 use spanwise_kernels::tall::{Reweighted, Scored, reweighted_gram};
-use spanwise_kernels::{Element, Matrix, View, stop};
+use spanwise_kernels::{Element, Matrix, View, crew, stop};
 use std::ops::Range;
 
 /// The root of a weight that underflows: small enough that its square is 0, and its inverse is still a number.
@@ -153,8 +152,10 @@ impl<T: Element> Problem<'_, T> {
         let tiles: Vec<usize> = (0..self.labels.len().div_ceil(block)).step_by(request.every).collect();
         // As everywhere: groups at fixed boundaries, each summed in order, then added in order.
         let per_group = tiles.len().div_ceil(32).max(1);
-        let groups: Vec<Sums> =
-            tiles.par_chunks(per_group).map(|group| self.sum_tiles(a, group, request.hessian)).collect();
+        let products = if request.hessian { a.len() * self.width() } else { 4 * a.len() };
+        let groups = crew::map(tiles.len() * block * products, tiles.chunks(per_group), |group| {
+            self.sum_tiles(a, group, request.hessian)
+        });
         let mut groups = groups.into_iter();
         let mut sums = groups.next().unwrap_or_else(|| self.no_sums(request.hessian));
         for group in groups {

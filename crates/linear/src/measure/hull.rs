@@ -22,8 +22,7 @@ use crate::dense::{Pivoted, axpy, dot, load, load_vector, norm, norm_inf, pivote
 use crate::dense::{solve_upper, transposed_times};
 use crate::project::ColumnSpace;
 use crate::{Extent, LinearError};
-use rayon::prelude::*;
-use spanwise_kernels::{Element, Matrix, View, stop};
+use spanwise_kernels::{Element, Matrix, View, crew, stop};
 
 /// A hyperplane with all given points on one side and the query on the other.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +74,9 @@ pub struct Hull {
 const POINTS: Argument = argument("measure", "points");
 const QUERY: Argument = argument("measure", "query");
 
+/// About how often the points are gone through for one query, at the least.
+const SEARCHES: usize = 64;
+
 /// Whether `query` (d) lies in the convex hull of the rows of `points` (m × d, m ≥ 1).
 ///
 /// ```
@@ -106,7 +108,8 @@ pub fn hull_membership_of_many<T: Element>(
     let hull = Hull::new(points)?;
     let queries = load(QUERY, &query)?;
     QUERY.fits(Extent::Columns(queries.cols()), "points", Extent::Columns(hull.points.cols()))?;
-    (0..queries.rows()).into_par_iter().map(|i| hull.locate(queries.row(i))).collect()
+    let cost = queries.rows() * hull.points.rows() * hull.points.cols() * SEARCHES;
+    crew::map(cost, 0..queries.rows(), |i| hull.locate(queries.row(i))).into_iter().collect()
 }
 
 impl Hull {

@@ -2,7 +2,7 @@
 
 use crate::check::SMALLEST_SQUARES;
 use crate::{Block, Layout, RowSource};
-use rayon::prelude::*;
+use spanwise_kernels::crew;
 
 /// A source of any type, sized or not, as a sized one.
 pub(crate) struct Borrowed<'a, T: ?Sized>(pub &'a T);
@@ -226,17 +226,15 @@ pub(crate) fn offsets_are_small(means: &[f64], squares: &[f64]) -> bool {
 pub(crate) fn largest_by_column(source: &dyn RowSource, shift: &[f64]) -> Vec<f64> {
     let (rows, cols) = (source.rows(), source.cols());
     let chunk = (65_536 / cols.max(1)).max(1);
-    (0..rows.div_ceil(chunk))
-        .into_par_iter()
-        .map(|c| {
-            let count = chunk.min(rows - c * chunk);
-            let mut scratch = Vec::new();
-            let block = source.block(c * chunk, count, &mut scratch);
-            (0..cols)
-                .map(|j| (0..count).fold(0.0f64, |m, i| m.max((block.get(i, j) - shift[j]).abs())))
-                .collect::<Vec<f64>>()
-        })
-        .reduce(|| vec![0.0; cols], |a, b| a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect())
+    let parts = crew::map(4 * rows * cols, 0..rows.div_ceil(chunk), |c| {
+        let count = chunk.min(rows - c * chunk);
+        let mut scratch = Vec::new();
+        let block = source.block(c * chunk, count, &mut scratch);
+        (0..cols)
+            .map(|j| (0..count).fold(0.0f64, |m, i| m.max((block.get(i, j) - shift[j]).abs())))
+            .collect::<Vec<f64>>()
+    });
+    parts.iter().fold(vec![0.0; cols], |a, b| a.iter().zip(b).map(|(a, b)| a.max(*b)).collect())
 }
 
 /// Exponents that bring columns of extreme scale near 1; 0 for all others.

@@ -15,7 +15,7 @@
 
 use super::factor::dot;
 use crate::explain::random::Random;
-use rayon::prelude::*;
+use spanwise_kernels::crew;
 use spanwise_linear::fit::{Distribution, FisherF};
 use std::collections::BTreeMap;
 
@@ -110,17 +110,16 @@ pub(super) fn reach(sample: &SampleRows) -> (Reached, Vec<Fold>) {
     let n = sample.y.len();
     let candidates = candidates(sample);
     let shuffled = Random::new(5).permutation(n);
-    let folds: Vec<Fold> = (0..=FOLDS)
-        .into_par_iter()
-        .map(|f| {
-            // The last one leaves nothing out: it names the terms.
-            let out = |i: usize| f < FOLDS && i * FOLDS / n == f;
-            let kept = (0..n).filter(|&i| !out(i)).map(|i| shuffled[i]);
-            let left = (0..n).filter(|&i| out(i)).map(|i| shuffled[i]);
-            let fitted = (0..n).filter(|&i| !out(i)).count();
-            pursue(sample, &candidates, kept.chain(left).collect(), fitted)
-        })
-        .collect();
+    let runs = FOLDS + 1;
+    let cost = runs * n * candidates.len() * (MOST_TERMS + sample.columns.len());
+    let folds = crew::map(cost, 0..runs, |f| {
+        // The last one leaves nothing out: it names the terms.
+        let out = |i: usize| f < FOLDS && i * FOLDS / n == f;
+        let kept = (0..n).filter(|&i| !out(i)).map(|i| shuffled[i]);
+        let left = (0..n).filter(|&i| out(i)).map(|i| shuffled[i]);
+        let fitted = (0..n).filter(|&i| !out(i)).count();
+        pursue(sample, &candidates, kept.chain(left).collect(), fitted)
+    });
     let (whole, folds) =
         folds.split_last().map_or((&[][..], &[][..]), |(last, rest)| (std::slice::from_ref(last), rest));
     let total: f64 = folds.iter().map(|fold| fold.total).sum();

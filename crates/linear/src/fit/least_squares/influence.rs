@@ -7,7 +7,7 @@ use super::solver::Solver;
 use crate::check::{self, argument};
 use crate::summary::{Borrowed, times_power_of_two};
 use crate::{Block, Extent, LinearError, RowSource};
-use rayon::prelude::*;
+use spanwise_kernels::crew;
 use spanwise_kernels::tall::{Tall, Twofold, residuals};
 
 /// Rows to a work item.
@@ -47,7 +47,8 @@ impl LinearFit {
         };
         let n = x.rows();
         let mut all = vec![0.0; n];
-        all.par_chunks_mut(CHUNK).enumerate().for_each(|(c, out)| {
+        let cost = n * solver.len() * solver.len();
+        crew::each(cost, all.chunks_mut(CHUNK).enumerate(), |(c, out)| {
             let mut scratch = Vec::new();
             let block = x.block(c * CHUNK, out.len(), &mut scratch);
             let mut row = vec![0.0; solver.len()];

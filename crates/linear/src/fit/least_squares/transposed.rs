@@ -1,8 +1,7 @@
 //! A wide table seen from its columns: what was a column is a row.
 
 use crate::{Block, Layout, RowSource};
-use rayon::prelude::*;
-use spanwise_kernels::Matrix;
+use spanwise_kernels::{Matrix, crew};
 
 /// The transpose of a block, without a copy.
 pub(super) struct Transposed<'a> {
@@ -26,7 +25,7 @@ impl<'a> Transposed<'a> {
     /// Σ (x − mean)² of each row.
     pub(super) fn squares_about(&self, means: &[f64]) -> Vec<f64> {
         let square = |j: usize| (0..self.cols()).map(|i| (self.block.get(j, i) - means[j]).powi(2)).sum();
-        (0..self.rows()).into_par_iter().map(square).collect()
+        crew::map(8 * self.rows() * self.cols(), 0..self.rows(), square)
     }
 }
 

@@ -330,8 +330,11 @@ fn the_same_bits_for_any_number_of_threads() {
     let x = View::new(&x, &[9000, 5]).unwrap();
     let expected = Logistic::default().fit(x, &y).unwrap();
     for threads in [1, 2, 3, 8] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        assert_eq!(pool.install(|| Logistic::default().fit(x, &y).unwrap()), expected, "{threads} threads");
+        assert_eq!(
+            spanwise_kernels::crew::with_exactly(threads, || Logistic::default().fit(x, &y).unwrap()),
+            expected,
+            "{threads} threads"
+        );
     }
 }
 

@@ -257,8 +257,7 @@ fn the_same_bits_for_any_number_of_threads() {
     };
     let expected = run();
     for threads in [1, 2, 3, 8] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        assert_eq!(pool.install(run), expected, "{threads} threads");
+        assert_eq!(spanwise_kernels::crew::with_exactly(threads, run), expected, "{threads} threads");
     }
 }
 

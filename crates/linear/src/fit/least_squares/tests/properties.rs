@@ -149,8 +149,7 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
     let x = Matrix::from_fn(12_000, 9, |_, _| next());
     let y: Vec<f64> = (0..12_000).map(|_| next()).collect();
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
+        spanwise_kernels::crew::with_exactly(threads, || {
             let model = LeastSquares::new().fit(&x.view(), &y[..]).unwrap();
             let summary = Summary::of(&x.view(), &y[..], None).unwrap();
             (model.targets().to_vec(), summary.to_bytes())

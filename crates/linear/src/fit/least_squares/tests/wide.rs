@@ -136,8 +136,9 @@ fn an_ill_conditioned_square_table_is_met_all_the_same() {
 fn threads_do_not_change_a_bit_of_a_wide_fit() {
     let (x, y) = table(300, 700, 1.0);
     let on = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| values(&LeastSquares::new().fit(&x.view(), &y[..]).unwrap()))
+        spanwise_kernels::crew::with_exactly(threads, || {
+            values(&LeastSquares::new().fit(&x.view(), &y[..]).unwrap())
+        })
     };
     assert_eq!(on(1), on(3));
 }
