@@ -66,7 +66,7 @@ pub(crate) struct Cut {
 /// more of it, others as little as 256 KiB.
 pub(crate) fn most_rows(isa: Isa) -> usize {
     match isa {
-        Isa::Avx512 | Isa::Avx512Bf16 => 4 * BLOCK_ROWS,
+        Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx => 4 * BLOCK_ROWS,
         _ => 2 * BLOCK_ROWS,
     }
 }

@@ -143,7 +143,9 @@ fn fitting<A: Real>(isa: Isa, sizes: &Sizes) -> Isa {
     let half_empty = |width: usize| width < 4 * lanes && (1..=lanes / 2).contains(&(width % lanes));
     let few = sizes.h.checked_div(sizes.g).unwrap_or(0) * sizes.n <= lanes / 2 || decode::has_few_keys(sizes);
     match isa {
-        Isa::Avx512 | Isa::Avx512Bf16 if few && (half_empty(sizes.d) || half_empty(sizes.e)) => Isa::Avx2,
+        Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx if few && (half_empty(sizes.d) || half_empty(sizes.e)) => {
+            Isa::Avx2
+        }
         _ => isa,
     }
 }

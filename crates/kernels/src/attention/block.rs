@@ -94,33 +94,35 @@ impl<T: Storage> FloatKernel<T::Real> for Forward<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Float<T::Real>>(self, isa: S) {
-        let Forward { block, scratch, out, lse, wants_lse, wanted } = self;
+        let Forward { block, scratch, out, lse, wants_lse, mut wanted } = self;
         if block.spans.is_empty() {
             return;
         }
         let products = Wide::new(isa, &block, &mut scratch.wide);
+        let wanted = wanted.as_mut();
         Attend { block, room: &mut scratch.room, out, lse: (lse, wants_lse), wanted }.run(isa, products);
     }
 }
 
 /// Attention of one block that has rows, with its products made ready.
-pub(super) struct Attend<'a, 'b, T: Storage> {
+pub(super) struct Attend<'a, 'b, 'w, T: Storage> {
     pub(super) block: Block<'b, T>,
     pub(super) room: &'a mut Room<T::Real>,
     pub(super) out: &'a mut [T],
     /// Log-sum-exps, and whether they are wanted.
     pub(super) lse: (&'a mut [f64], bool),
-    pub(super) wanted: Option<Wanted<'a>>,
+    pub(super) wanted: Option<&'a mut Wanted<'w>>,
 }
 
-impl<T: Storage> Attend<'_, '_, T> {
+impl<T: Storage> Attend<'_, '_, '_, T> {
+    /// Whether it was done: products may give up, and then nothing that was written means anything.
     #[inline(always)]
-    pub(super) fn run<S: Float<T::Real>, P: Products<T, S>>(self, isa: S, products: P) {
-        let Attend { block, room, out, mut lse, mut wanted } = self;
+    pub(super) fn run<S: Float<T::Real>, P: Products<T, S>>(self, isa: S, products: P) -> bool {
+        let Attend { block, room, out, mut lse, wanted } = self;
         let (rows, value_width) = (block.spans.len(), block.values.width());
         let (panels, width) = (rows.div_ceil(S::LANES), value_width.next_multiple_of(S::LANES));
         let padded = panels * S::LANES;
-        let asked = wanted.as_ref().map(Asked::of);
+        let asked = wanted.as_ref().map(|wanted| Asked::of(wanted));
         let keeps_weights = asked.is_some_and(|asked| asked.weights);
         let slots = if keeps_weights { block.tiles.len().max(1) } else { 1 };
         let stride = slots * SLOT_KEYS * S::LANES;
@@ -172,6 +174,9 @@ impl<T: Storage> Attend<'_, '_, T> {
             let last = at + 1 == block.tiles.len();
             let at = At { tile: *tile, number: at, slot: if slots > 1 { at } else { 0 }, last };
             work.score(isa, at);
+            if work.products.gave_up() {
+                return false;
+            }
             if last
                 && let Some(out) = &out
                 && size_of_val(*out) <= FETCHED_UP_TO
@@ -186,14 +191,18 @@ impl<T: Storage> Attend<'_, '_, T> {
                 work.divide(&mut lse);
             }
             divided = work.weigh(isa, at);
+            if work.products.gave_up() {
+                return false;
+            }
         }
         if block.tiles.is_empty() {
             work.divide(&mut lse);
         }
-        if let Some(wanted) = &mut wanted {
+        if let Some(wanted) = wanted {
             work.statistics(isa, wanted);
         }
         work.finish(out, divided);
+        true
     }
 }
 
@@ -295,7 +304,7 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
         };
         let left = self.products.left_scores();
         let done = self.products.weigh(isa, of);
-        if !done {
+        if !done && !self.products.gave_up() {
             if left {
                 self.exponentials_in_place(isa, slot, tile);
             }

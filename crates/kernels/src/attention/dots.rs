@@ -4,7 +4,7 @@
 //! qt (panels, D/2, LANES, 2)             pairs along the width, transposed; the factor comes after the product
 //! k  (keys, D)                           read as it lies, a pair broadcast; copied where D is odd or strides are not 1
 //! s  (panels, keys, LANES)  in f32       adjusted as for every other type; without statistics they stay scores
-//! at (panels, keys/2, LANES, 2)          weights of two keys, rounded to bf16
+//! at (panels, keys/2, LANES, 2)          weights of two keys, rounded to bf16                                 narrow.rs
 //! v  (strips, keys/2, 2·LANES, 2)        values of two keys side by side, in strips
 //! ```
 //!
@@ -13,19 +13,18 @@
 //!
 //! Two things are rounded that wider products keep: weights to eight bits, as every implementation with products of bf16
 //! does, and numbers and sums below 2⁻¹²⁶ to 0. Exponentials that go straight to pairs are themselves good to 3·10⁻⁶
-//! ([`exp2_for_bf16`]), and so is the log-sum-exp then; with statistics they are those of f32. Other products of q and k are
+//! (`exp.rs`), and so is the log-sum-exp then; with statistics they are those of f32. Other products of q and k are
 //! exact and their sums are f32 as before. The denominator is the sum of the weights *before* they are rounded: it is the one
 //! that the log-sum-exp, the statistics and the backward pass speak of, the rounding of many weights cancels in the sum of
 //! values as it would in the denominator, and a weight that alone decides a row is the largest, 2⁰, which is exact.
 //!
-//! Pairs of keys begin at even places of a tile. Where a panel sees only one key of a pair the other weighs 0, and its value
-//! is multiplied by that: so a tile counts as hiding something unless all rows see all of it.
+//! Where a panel sees only one key of a pair the other weighs 0, and its value is multiplied by that: so a tile counts as hiding something unless all rows see all of it.
 
 use super::TILE_KEYS;
 use super::block::{Attend, Forward, SLOT_KEYS};
 use super::buffer::Buffer;
-use super::exp::exp2_for_bf16;
 use super::multiply::Pairs;
+use super::narrow::PairedWeights;
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
@@ -51,11 +50,12 @@ impl PairKernel for OnPairs<'_, '_> {
 
     #[inline(always)]
     fn run<S: PairDots>(self, isa: S) {
-        let Forward { block, scratch, out, lse, wants_lse, wanted } = self.0;
+        let Forward { block, scratch, out, lse, wants_lse, mut wanted } = self.0;
         if block.spans.is_empty() {
             return;
         }
         let products = Dots::new(isa, &block, &mut scratch.dots);
+        let wanted = wanted.as_mut();
         Attend { block, room: &mut scratch.room, out, lse: (lse, wants_lse), wanted }.run(isa, products);
     }
 }
@@ -99,8 +99,7 @@ struct Dots<'a> {
     rows: &'a mut [bf16],
     /// `(strips, TILE_KEYS/2, 2·LANES, 2)`.
     strips: &'a mut [bf16],
-    /// `(panels, SLOT_KEYS/2, LANES, 2)`.
-    weights: &'a mut [bf16],
+    weights: PairedWeights<'a>,
     factor: f32,
     /// The exponentials have left their weights in `weights`.
     narrowed: bool,
@@ -111,12 +110,13 @@ impl<'a> Dots<'a> {
     fn new<S: PairDots>(_: S, block: &Block<'_, bf16>, buffers: &'a mut DotBuffers) -> Self {
         let panels = block.spans.len().div_ceil(S::LANES);
         let (depth, width) = (block.keys.width(), block.values.width());
+        let weights = buffers.weights.reserve(panels * SLOT_KEYS * S::LANES);
         Dots {
             queries: buffers.queries.reserve(panels * depth.next_multiple_of(2) * S::LANES),
             lines: buffers.lines.reserve(depth * S::LANES),
             rows: buffers.keys.reserve(TILE_KEYS * depth.next_multiple_of(2).max(width)),
             strips: buffers.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
-            weights: buffers.weights.reserve(panels * SLOT_KEYS * S::LANES),
+            weights: PairedWeights { pairs: weights, parts: 1, panels },
             factor: block.factor() as f32,
             narrowed: false,
         }
@@ -164,35 +164,6 @@ impl<'a> Dots<'a> {
         }
         isa.sum(sum) == 0.0
     }
-
-    /// The weights of each panel that it sees, in pairs; what it does not see of its first and last pair weighs 0.
-    #[inline(always)]
-    fn narrow_weights<S: PairDots>(&mut self, isa: S, of: &Weighing<'_, '_, bf16>) {
-        let lanes = S::LANES;
-        for (panel, reach) in of.reach.iter().enumerate() {
-            let seen = reach.some.within(&of.tile);
-            let from = &of.weights[panel * of.stride..];
-            let to = &mut self.weights[panel * SLOT_KEYS * lanes..][..SLOT_KEYS * lanes];
-            if seen.is_empty() {
-                continue;
-            }
-            let zero = isa.splat(0.0);
-            if seen.start % 2 == 1 {
-                let second = isa.load(&from[seen.start * lanes..]);
-                isa.store_pairs(isa.narrow_pairs(zero, second), &mut to[(seen.start - 1) * lanes..]);
-            }
-            let (first, last) = (seen.start.next_multiple_of(2), seen.end / 2 * 2);
-            for key in (first..last).step_by(2) {
-                let pair = &from[key * lanes..][..2 * lanes];
-                let pairs = isa.narrow_pairs(isa.load(pair), isa.load(&pair[lanes..]));
-                isa.store_pairs(pairs, &mut to[key * lanes..][..2 * lanes]);
-            }
-            if seen.end % 2 == 1 && last >= seen.start {
-                let first = isa.load(&from[last * lanes..]);
-                isa.store_pairs(isa.narrow_pairs(first, zero), &mut to[last * lanes..]);
-            }
-        }
-    }
 }
 
 /// `qt[panel][i][lane] = (q[row][2i], q[row][2i + 1])` for some panels, with a 0 where the width is odd; rows behind the last repeat it.
@@ -233,12 +204,6 @@ fn pack_queries<S: PairDots>(
     }
 }
 
-/// `2^(s − base)` of the first vector of `scores`.
-#[inline(always)]
-fn weight<S: PairDots>(isa: S, scores: &[f32], base: S::Vector) -> S::Vector {
-    exp2_for_bf16(isa, isa.sub(isa.load(scores), base))
-}
-
 impl<S: PairDots> Products<bf16, S> for Dots<'_> {
     #[inline(always)]
     fn score(&mut self, isa: S, mut of: Scoring<'_, '_, '_, bf16>) {
@@ -264,42 +229,7 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
         scores: &mut [f32],
     ) -> S::Vector {
         self.narrowed = true;
-        let (lanes, zero) = (S::LANES, isa.splat(0.0));
-        let to = &mut self.weights[panel * SLOT_KEYS * lanes..][..SLOT_KEYS * lanes];
-        let (first, last) = (keys.start.next_multiple_of(2), keys.end / 2 * 2);
-        let mut sums = [zero; 4];
-        if keys.is_empty() {
-            return zero;
-        }
-        if keys.start < first {
-            let a = weight(isa, &scores[keys.start * lanes..], base);
-            sums[0] = a;
-            isa.store_pairs(isa.narrow_pairs(zero, a), &mut to[(first - 2) * lanes..]);
-        }
-        let mut key = first;
-        while key + 4 <= last {
-            let four = &scores[key * lanes..][..4 * lanes];
-            let mut a = [zero; 4];
-            for i in 0..4 {
-                a[i] = weight(isa, &four[i * lanes..], base);
-                sums[i] = isa.add(sums[i], a[i]);
-            }
-            let to = &mut to[key * lanes..][..4 * lanes];
-            isa.store_pairs(isa.narrow_pairs(a[0], a[1]), to);
-            isa.store_pairs(isa.narrow_pairs(a[2], a[3]), &mut to[2 * lanes..]);
-            key += 4;
-        }
-        while key < keys.end {
-            let a = weight(isa, &scores[key * lanes..], base);
-            let mut b = zero;
-            if key + 1 < keys.end {
-                b = weight(isa, &scores[(key + 1) * lanes..], base);
-            }
-            sums[1] = isa.add(sums[1], isa.add(a, b));
-            isa.store_pairs(isa.narrow_pairs(a, b), &mut to[key * lanes..]);
-            key += 2;
-        }
-        isa.add(isa.add(sums[0], sums[1]), isa.add(sums[2], sums[3]))
+        self.weights.exponentials(isa, panel, keys, base, scores)
     }
 
     #[inline(always)]
@@ -317,9 +247,9 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
             return false;
         }
         if !std::mem::take(&mut self.narrowed) {
-            self.narrow_weights(isa, &of);
+            self.weights.narrow(isa, &of);
         }
-        of.run::<S, Pairs>(isa, self.weights, SLOT_KEYS * S::LANES, Tiled::Strips(self.strips));
+        of.run::<S, Pairs>(isa, self.weights.pairs, SLOT_KEYS * S::LANES, Tiled::Strips(self.strips));
         true
     }
 }

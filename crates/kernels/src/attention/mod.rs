@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The two products multiply numbers in the type sums are formed in (wide.rs), or pairs of bf16 (dots.rs), with the same
-//! register tiles and the same loops around them (products.rs).
+//! register tiles and the same loops around them (products.rs); or whole tiles of bf16, of which f16 and f32 are sums (tiles.rs).
 //!
 //! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, or into the sums of pairs, so that the exponential is a
 //! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are
@@ -43,6 +43,7 @@ mod few;
 mod largest;
 mod load;
 mod multiply;
+mod narrow;
 mod notes;
 mod pair;
 mod part;
@@ -59,6 +60,7 @@ mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod top;
 mod wide;
 

@@ -46,6 +46,11 @@ pub(super) trait Products<T: Storage, S: Float<T::Real>> {
     /// `out = out·alpha + a·V` for one tile; `false`, and nothing done, where that could multiply the weight 0 of a hidden key
     /// with something that is not finite.
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool;
+    /// Whether the block has numbers that cannot be multiplied in this way: it has to be computed in another.
+    #[inline(always)]
+    fn gave_up(&self) -> bool {
+        false
+    }
 }
 
 /// Who is multiplied with which keys.
@@ -138,9 +143,16 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         }
     }
 
+    /// From the products of one panel to its scores, and the maximum with them.
+    #[inline(always)]
+    pub(super) fn settle<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
+        self.adjust(isa, panel);
+        self.maximum(isa, panel, None);
+    }
+
     /// Whether the products with these keys are all the scores that these panels have in the tile.
     #[inline(always)]
-    fn is_plain(&self, panels: &Range<usize>, seen: &Range<usize>) -> bool {
+    pub(super) fn is_plain(&self, panels: &Range<usize>, seen: &Range<usize>) -> bool {
         for panel in panels.start..panels.end {
             let reach = &self.reach[panel];
             if reach.some.within(&self.tile) != *seen || reach.all.within(&self.tile) != *seen {

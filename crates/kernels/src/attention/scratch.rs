@@ -7,6 +7,7 @@
 use super::buffer::Buffer;
 use super::dots::DotBuffers;
 use super::run::Run;
+use super::tiles::TileBuffers;
 use super::wide::WideBuffers;
 use crate::simd::Real;
 use std::cell::Cell;
@@ -25,6 +26,7 @@ pub struct Scratch<A> {
     pub(super) room: Room<A>,
     pub(super) wide: WideBuffers<A>,
     pub(super) dots: DotBuffers,
+    pub(super) tiles: TileBuffers,
     /// Where the next [`Rowwise`](super::Rowwise) adds up, if somebody has given it back.
     run: Run<A>,
 }
@@ -84,7 +86,8 @@ impl<A: Real> Scratch<A> {
             candidates: Vec::new(),
         };
         let run = Run { out: Vec::new(), max: Vec::new(), sum: Vec::new() };
-        Scratch { room, wide: WideBuffers::new(), dots: DotBuffers::new(), run }
+        let dots = DotBuffers::new();
+        Scratch { room, wide: WideBuffers::new(), dots, tiles: TileBuffers::new(), run }
     }
 
     /// This thread's own, until it is dropped.
@@ -113,6 +116,7 @@ impl<A: Real> Scratch<A> {
         room + candidates.capacity() * size_of::<(A, usize)>()
             + self.wide.bytes()
             + self.dots.bytes()
+            + self.tiles.bytes()
             + self.run.bytes()
     }
 }

@@ -3,7 +3,8 @@
 use super::block::Forward;
 use super::dots::{self, OnPairs};
 use super::scratch::Kept;
-use crate::simd::{Float, Isa, Real, dispatch_pairs};
+use super::tiles::{self, OnTiles};
+use crate::simd::{Float, Isa, Real, dispatch_pairs, dispatch_tiles};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
@@ -42,10 +43,30 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
         unsafe { [Self::load_at(isa, from), Self::load_at(isa, from.add(S::LANES))] }
     }
 
-    /// Attention of a block with the instructions of `isa`: products of pairs where the type and the machine have them.
-    #[inline]
-    fn attend(isa: Isa, kernel: Forward<'_, '_, Self>) {
-        Self::Real::dispatch(isa, kernel);
+    /// How many bf16 add up to any number; 0 where that is never made use of.
+    const PARTS: usize;
+    /// The numbers themselves, where they are bf16.
+    #[inline(always)]
+    fn as_bf16(_: &[Self]) -> Option<&[bf16]> {
+        None
+    }
+
+    /// Attention of a block with the instructions of `isa`: products of tiles or pairs where the type and the machine have them.
+    fn attend(isa: Isa, kernel: Forward<'_, '_, Self>);
+}
+
+/// By products of tiles, or as given back.
+#[inline]
+fn attend_by_tiles<'a, 'b, T: Storage<Real = f32>>(
+    isa: Isa,
+    kernel: Forward<'a, 'b, T>,
+) -> Option<Forward<'a, 'b, T>> {
+    if !tiles::suit(isa, &kernel) {
+        return Some(kernel);
+    }
+    match dispatch_tiles(isa, OnTiles(kernel)) {
+        Ok(left) => left,
+        Err(OnTiles(kernel)) => Some(kernel),
     }
 }
 
@@ -87,6 +108,15 @@ impl Storage for f32 {
     fn load_first<S: Float<f32>>(isa: S, from: &[f32]) -> S::Vector {
         isa.load_first(from)
     }
+
+    const PARTS: usize = 3;
+
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, f32>) {
+        if let Some(kernel) = attend_by_tiles(isa, kernel) {
+            f32::dispatch(isa, kernel);
+        }
+    }
 }
 
 impl Storage for f64 {
@@ -126,6 +156,13 @@ impl Storage for f64 {
     #[inline(always)]
     fn load_first<S: Float<f64>>(isa: S, from: &[f64]) -> S::Vector {
         isa.load_first(from)
+    }
+
+    const PARTS: usize = 0;
+
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, f64>) {
+        f64::dispatch(isa, kernel);
     }
 }
 
@@ -189,10 +226,20 @@ impl Storage for bf16 {
         unsafe { isa.load_bf16_halves_at(from) }
     }
 
+    const PARTS: usize = 1;
+
+    #[inline(always)]
+    fn as_bf16(from: &[bf16]) -> Option<&[bf16]> {
+        Some(from)
+    }
+
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, bf16>) {
         let suits = dots::suit(&kernel.block);
-        let kernel = OnPairs(kernel);
+        let kernel = match if suits { attend_by_tiles(isa, kernel) } else { Some(kernel) } {
+            Some(kernel) => OnPairs(kernel),
+            None => return,
+        };
         let given = if suits { dispatch_pairs(isa, kernel) } else { Err(kernel) };
         if let Err(OnPairs(kernel)) = given {
             f32::dispatch(isa, kernel);
@@ -237,6 +284,15 @@ impl Storage for f16 {
     #[inline(always)]
     fn load_first<S: Float<f32>>(isa: S, from: &[f16]) -> S::Vector {
         isa.load_first_f16(from)
+    }
+
+    const PARTS: usize = 2;
+
+    #[inline]
+    fn attend(isa: Isa, kernel: Forward<'_, '_, f16>) {
+        if let Some(kernel) = attend_by_tiles(isa, kernel) {
+            f32::dispatch(isa, kernel);
+        }
     }
 }
 

@@ -1,18 +1,19 @@
 //! AVX-512: eight f64 a vector.
 //!
-//! The token comes in two kinds: with and without products of bf16 pairs. All that does not multiply pairs is one text for
-//! both, and only kernels on pairs are compiled for the second.
+//! The token comes in three kinds: plain, with products of bf16 pairs, and with products of whole tiles of them besides. What does
+//! not multiply pairs or tiles is one text for all, and only kernels on pairs and on tiles are compiled for the others.
 
-use super::{Kernel, Lanes, PairKernel, Simd};
+use super::{Kernel, Lanes, PairKernel, Simd, TileKernel};
 use std::arch::x86_64::{
     __m512d, __mmask8, _mm512_add_pd, _mm512_fmadd_pd, _mm512_fmsub_pd, _mm512_fnmadd_pd, _mm512_loadu_pd,
     _mm512_mask_storeu_pd, _mm512_maskz_loadu_pd, _mm512_mul_pd, _mm512_reduce_add_pd, _mm512_set1_pd,
     _mm512_shuffle_f64x2, _mm512_storeu_pd, _mm512_sub_pd, _mm512_unpackhi_pd, _mm512_unpacklo_pd,
 };
 
-/// The token: this machine has AVX-512 (F, BW, DQ and VL, which come together), and with `BF16` the products of bf16 pairs.
+/// The token: this machine has AVX-512 (F, BW, DQ and VL, which come together), with `BF16` the products of bf16 pairs, and with `AMX`
+/// those of tiles, which the system lets this process use.
 #[derive(Clone, Copy, Debug)]
-pub struct Avx512<const BF16: bool = false>(());
+pub struct Avx512<const BF16: bool = false, const AMX: bool = false>(());
 
 impl Avx512 {
     /// The token, if the processor has the instructions.
@@ -31,6 +32,13 @@ impl Avx512 {
         let all = Avx512::detect().is_some() && is_x86_feature_detected!("avx512bf16");
         all.then_some(Avx512(()))
     }
+
+    /// The token with products of tiles too, if the processor has them and the system lets this process use them.
+    #[inline]
+    pub fn detect_amx() -> Option<Avx512<true, true>> {
+        let all = Avx512::detect_bf16().is_some() && super::tiles::amx::is_permitted();
+        all.then_some(Avx512(()))
+    }
 }
 
 /// Where a kernel enters the instruction set.
@@ -42,6 +50,12 @@ pub(super) fn enter<K: Kernel>(token: Avx512, kernel: K) -> K::Output {
 /// Where a kernel on bf16 pairs enters it.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")]
 pub(super) fn enter_pairs<K: PairKernel>(token: Avx512<true>, kernel: K) -> K::Output {
+    kernel.run(token)
+}
+
+/// Where a kernel on tiles enters it. Instructions on tiles are written as such, so the compiler need not know them.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")]
+pub(super) fn enter_tiles<K: TileKernel>(token: Avx512<true, true>, kernel: K) -> K::Output {
     kernel.run(token)
 }
 
@@ -69,7 +83,7 @@ unsafe fn transpose_quarters(a: __m512d, b: __m512d, c: __m512d, d: __m512d) -> 
     }
 }
 
-impl<const BF16: bool> Simd for Avx512<BF16> {
+impl<const BF16: bool, const AMX: bool> Simd for Avx512<BF16, AMX> {
     const GROUP: usize = 3;
     type Single = Self;
     type Double = Self;
@@ -86,7 +100,7 @@ impl<const BF16: bool> Simd for Avx512<BF16> {
 }
 
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
-impl<const BF16: bool> Lanes<f64> for Avx512<BF16> {
+impl<const BF16: bool, const AMX: bool> Lanes<f64> for Avx512<BF16, AMX> {
     type Vector = __m512d;
     type Square = [__m512d; 8];
     const LANES: usize = 8;

@@ -10,12 +10,16 @@ pub enum Isa {
     Scalar,
     /// The same, with products of bf16 pairs formed in plain arithmetic: what [`Isa::Avx512Bf16`] computes, on any machine.
     ScalarBf16,
+    /// The same with products of whole tiles of bf16: what [`Isa::Amx`] computes, on any machine.
+    ScalarAmx,
     /// AVX2 with FMA (`x86_64`).
     Avx2,
     /// AVX-512 F, BW, DQ and VL (`x86_64`).
     Avx512,
     /// The same with products of bf16 pairs.
     Avx512Bf16,
+    /// The same with products of whole tiles of bf16 (AMX).
+    Amx,
     /// NEON (`aarch64`).
     Neon,
 }
@@ -42,17 +46,27 @@ pub enum IsaError {
 
 impl Isa {
     /// All of them, weakest first.
-    pub const ALL: [Isa; 6] =
-        [Isa::Scalar, Isa::ScalarBf16, Isa::Neon, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16];
+    pub const ALL: [Isa; 8] = [
+        Isa::Scalar,
+        Isa::ScalarBf16,
+        Isa::ScalarAmx,
+        Isa::Neon,
+        Isa::Avx2,
+        Isa::Avx512,
+        Isa::Avx512Bf16,
+        Isa::Amx,
+    ];
 
     /// The name users see and `SPANWISE_ISA` takes.
     pub const fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",
             Isa::ScalarBf16 => "scalar-bf16",
+            Isa::ScalarAmx => "scalar-amx",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
             Isa::Avx512Bf16 => "avx512-bf16",
+            Isa::Amx => "amx",
             Isa::Neon => "neon",
         }
     }
@@ -60,13 +74,15 @@ impl Isa {
     /// Whether this machine has it.
     pub fn is_available(self) -> bool {
         match self {
-            Isa::Scalar | Isa::ScalarBf16 => true,
+            Isa::Scalar | Isa::ScalarBf16 | Isa::ScalarAmx => true,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => super::Avx2::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => super::Avx512::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512Bf16 => super::Avx512::detect_bf16().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx => super::Avx512::detect_amx().is_some(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => super::Neon::detect().is_some(),
             #[allow(unreachable_patterns, reason = "which names are left depends on the target")]
@@ -109,10 +125,24 @@ impl Isa {
         }
     }
 
-    /// The emulation is for tests alone: nobody gets it without asking.
+    /// Emulations are for tests alone: nobody gets one without asking. Nor does anybody get pairs from a processor that multiplies
+    /// them at half the rate of single numbers, as those of Intel do: they have tiles for it, or had better widen.
     fn best() -> Isa {
-        Isa::available().into_iter().rfind(|&isa| isa != Isa::ScalarBf16).unwrap_or(Isa::Scalar)
+        let is_slow = |isa| isa == Isa::Avx512Bf16 && is_by_intel();
+        let is_best = |&isa: &Isa| !matches!(isa, Isa::ScalarBf16 | Isa::ScalarAmx) && !is_slow(isa);
+        Isa::available().into_iter().rfind(is_best).unwrap_or(Isa::Scalar)
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_by_intel() -> bool {
+    let id = std::arch::x86_64::__cpuid(0);
+    [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_by_intel() -> bool {
+    false
 }
 
 fn names(of: &[Isa]) -> String {

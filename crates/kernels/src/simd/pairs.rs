@@ -63,6 +63,14 @@ pub trait PairDots: Float<f32> {
     fn as_vector(self, pairs: Self::Pairs) -> Self::Vector;
     /// The inverse.
     fn as_pairs(self, vector: Self::Vector) -> Self::Pairs;
+    /// The eight leading significant bits of each lane: a bf16, the rest cut off.
+    fn truncated(self, x: Self::Vector) -> Self::Vector;
+    /// The nearest number of eight significant bits to each lane; of two that are as near the larger one.
+    fn rounded(self, x: Self::Vector) -> Self::Vector;
+    /// `(a[i], b[i])`, cut off.
+    fn zip_truncated(self, a: Self::Vector, b: Self::Vector) -> Self::Pairs;
+    /// The lanes of `a` and then those of `b`, cut off, one after another.
+    fn join_truncated(self, a: Self::Vector, b: Self::Vector) -> Self::Pairs;
     /// `sum + a.1·b.1 + a.0·b.0`, in this order.
     fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, sum: Self::Vector) -> Self::Vector;
 }
@@ -95,6 +103,11 @@ pub fn dispatch_pairs<K: PairKernel>(isa: Isa, kernel: K) -> Result<K::Output, K
 #[inline(always)]
 fn flushed(x: f32) -> f32 {
     if x.abs() < f32::MIN_POSITIVE { 0.0f32.copysign(x) } else { x }
+}
+
+#[inline(always)]
+fn upper_half(x: f32) -> bf16 {
+    bf16::from_bits((x.to_bits() >> 16) as u16)
 }
 
 #[inline(always)]
@@ -145,6 +158,28 @@ impl PairDots for Scalar {
     #[inline(always)]
     fn as_pairs(self, vector: [f32; 4]) -> [[bf16; 2]; 4] {
         vector.map(|v| [v.to_bits() as u16, (v.to_bits() >> 16) as u16].map(bf16::from_bits))
+    }
+
+    #[inline(always)]
+    fn truncated(self, x: [f32; 4]) -> [f32; 4] {
+        x.map(|x| f32::from_bits(x.to_bits() & 0xffff_0000))
+    }
+
+    #[inline(always)]
+    fn rounded(self, x: [f32; 4]) -> [f32; 4] {
+        self.truncated(x.map(|x| f32::from_bits(x.to_bits().wrapping_add(0x8000))))
+    }
+
+    #[inline(always)]
+    fn zip_truncated(self, a: [f32; 4], b: [f32; 4]) -> [[bf16; 2]; 4] {
+        from_fn(|i| [a[i], b[i]].map(upper_half))
+    }
+
+    #[inline(always)]
+    fn join_truncated(self, a: [f32; 4], b: [f32; 4]) -> [[bf16; 2]; 4] {
+        let four = |x: [f32; 4]| [[x[0], x[1]], [x[2], x[3]]].map(|pair| pair.map(upper_half));
+        let ([p, q], [r, s]) = (four(a), four(b));
+        [p, q, r, s]
     }
 
     #[inline(always)]

@@ -63,8 +63,23 @@ fn full_registers() -> Vec<Case> {
     cases.into_iter().map(|(shape, ask)| Case::new(shape, ask)).collect()
 }
 
+/// The largest blocks, which some ways of multiplying ask for.
+fn large_blocks() -> Vec<Case> {
+    let cases = [
+        ([2, 8, 8, 256, 70, 64, 64], Ask::Plain),
+        ([1, 16, 16, 256, 300, 32, 32], Ask::Causal(Alignment::BottomRight)),
+        ([1, 16, 8, 256, 45, 64, 96], Ask::Everything),
+        ([1, 16, 16, 250, 290, 32, 32], Ask::Mask([false, false, true, true])),
+        ([1, 16, 16, 256, 33, 64, 32], Ask::Dropout(0.2)),
+    ];
+    let case = |(lie, (shape, ask))| Case { lie, ..Case::new(shape, ask) };
+    let lies = [Lie::Rows, Lie::HeadsInside, Lie::Columns, Lie::Rows, Lie::Rows];
+    lies.into_iter().zip(cases).map(case).collect()
+}
+
 fn run<T: Storage>() {
-    for case in table().into_iter().chain(few_keys()).chain(full_registers()) {
+    let narrow = table().into_iter().chain(few_keys());
+    for case in narrow.chain(full_registers()).chain(large_blocks()) {
         outputs_follow_the_rule::<T>(&case);
     }
 }

@@ -76,7 +76,7 @@ unsafe fn sums_of_quarters(a: __m512, b: __m512) -> __m512 {
 }
 
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
-impl<const BF16: bool> Lanes<f32> for Avx512<BF16> {
+impl<const BF16: bool, const AMX: bool> Lanes<f32> for Avx512<BF16, AMX> {
     type Vector = __m512;
     type Square = [__m512; 16];
     const LANES: usize = 16;
@@ -194,7 +194,7 @@ impl<const BF16: bool> Lanes<f32> for Avx512<BF16> {
     }
 }
 
-impl<const BF16: bool> Float<f32> for Avx512<BF16> {
+impl<const BF16: bool, const AMX: bool> Float<f32> for Avx512<BF16, AMX> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f32 = -200.0;
 
@@ -310,7 +310,7 @@ impl<const BF16: bool> Float<f32> for Avx512<BF16> {
     }
 }
 
-impl<const BF16: bool> Float<f64> for Avx512<BF16> {
+impl<const BF16: bool, const AMX: bool> Float<f64> for Avx512<BF16, AMX> {
     const REGISTERS: Registers = Registers::ThirtyTwo;
     const LOWEST_EXPONENT: f64 = -1200.0;
 

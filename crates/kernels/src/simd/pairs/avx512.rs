@@ -4,10 +4,11 @@ use super::PairDots;
 use crate::bf16;
 use crate::simd::Avx512;
 use std::arch::x86_64::{
-    __m512, __m512bh, __m512i, __mmask16, __mmask32, _mm256_maskz_loadu_epi16, _mm512_castps_si512,
-    _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_dpbf16_ps, _mm512_inserti64x4,
-    _mm512_loadu_si512, _mm512_maskz_loadu_epi16, _mm512_permutex2var_epi16, _mm512_permutexvar_epi16,
-    _mm512_set1_epi32, _mm512_storeu_si512,
+    __m512, __m512bh, __m512i, __mmask16, __mmask32, _mm256_maskz_loadu_epi16, _mm512_add_epi32,
+    _mm512_and_si512, _mm512_castps_si512, _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh,
+    _mm512_dpbf16_ps, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_maskz_loadu_epi16,
+    _mm512_permutex2var_epi16, _mm512_permutexvar_epi16, _mm512_set1_epi32, _mm512_srli_epi32,
+    _mm512_storeu_si512, _mm512_ternarylogic_epi32,
 };
 use std::mem::transmute;
 
@@ -33,6 +34,20 @@ const ALTERNATING_OF_TWO: [[u16; 32]; 2] = {
     places
 };
 
+/// The upper halves of the numbers of two vectors, one after another.
+const UPPER_HALVES: [u16; 32] = {
+    let mut places = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        places[i] = (2 * i + 1) as u16;
+        i += 1;
+    }
+    places
+};
+
+/// The bits of an f32 that a bf16 keeps.
+const UPPER: i32 = 0xffff_0000_u32 as i32;
+
 /// The numbers of the lower and of the upper half, alternating.
 #[inline(always)]
 unsafe fn alternate(halves: __m512i) -> __m512i {
@@ -53,7 +68,7 @@ fn first_32(count: usize) -> __mmask32 {
 }
 
 // SAFETY of every block below: holding `self` proves that the instruction exists; what touches memory says more.
-impl PairDots for Avx512<true> {
+impl<const AMX: bool> PairDots for Avx512<true, AMX> {
     type Pairs = __m512i;
 
     #[inline(always)]
@@ -116,6 +131,38 @@ impl PairDots for Avx512<true> {
     fn as_pairs(self, vector: __m512) -> __m512i {
         // SAFETY: the token.
         unsafe { _mm512_castps_si512(vector) }
+    }
+
+    #[inline(always)]
+    fn truncated(self, x: __m512) -> __m512 {
+        // SAFETY: the token.
+        unsafe { _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(UPPER))) }
+    }
+
+    #[inline(always)]
+    fn rounded(self, x: __m512) -> __m512 {
+        // SAFETY: the token.
+        let up = unsafe { _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)) };
+        // SAFETY: the token.
+        self.truncated(unsafe { _mm512_castsi512_ps(up) })
+    }
+
+    #[inline(always)]
+    fn zip_truncated(self, a: __m512, b: __m512) -> __m512i {
+        // SAFETY: the token. 0xf8 is `x | (y & z)`.
+        unsafe {
+            let low = _mm512_srli_epi32::<16>(_mm512_castps_si512(a));
+            _mm512_ternarylogic_epi32::<0xf8>(low, _mm512_castps_si512(b), _mm512_set1_epi32(UPPER))
+        }
+    }
+
+    #[inline(always)]
+    fn join_truncated(self, a: __m512, b: __m512) -> __m512i {
+        // SAFETY: the token; both types are 64 bytes of integers.
+        unsafe {
+            let places = transmute::<[u16; 32], __m512i>(UPPER_HALVES);
+            _mm512_permutex2var_epi16(_mm512_castps_si512(a), places, _mm512_castps_si512(b))
+        }
     }
 
     #[inline(always)]

@@ -1,0 +1,157 @@
+//! Products of tiles of bf16, added up in f32.
+//!
+//! ```text
+//! a   two blocks of (16 rows, 32 numbers)              rows at any distance
+//! b   two panels of (16 pairs, LANES, 2)               a pair is two numbers of the left operand's row
+//! c   (2·16 rows, 2 panels of LANES)  = or +=  a·b     over some steps of 32 numbers
+//! ```
+//!
+//! AMX multiplies 16 × 32 by 32 × 16 numbers in one instruction: sixteen times the products of a fused multiply-add in the same time.
+//! Elsewhere tiles are multiplied pair by pair.
+//!
+//! **Numbers wider than bf16 are sums of such.** A number of f32 has 24 significant bits, three bf16 have 8 each: the nearest bf16, the
+//! nearest to what is left, and what is left then add up to the number, exactly. The product of two numbers is nine products of
+//! parts; the three smallest lie below 2⁻²⁴ of the whole, what a product rounded to f32 loses, and are left out. A number of f16 has 11
+//! bits and two parts, whose four products are all formed:
+//!
+//! ```text
+//! x·y ≈ x₂y₀ + x₁y₀ + x₁y₁ + x₀y₁ + x₀y₀ + x₀y₂        f32: |x₁| ≤ 2⁻⁸|x|, |x₂| ≤ 2⁻¹⁷|x|
+//! x·y = x₁y₁ + x₀y₁ + x₀y₀ + x₁y₀                      f16
+//! ```
+//!
+//! In this order each product shares an operand with the one before. Weights, which are positive, are cut off and not rounded: the
+//! parts of what they are multiplied with have either sign, so nothing that is left out adds up. Parts below 2⁻¹²⁶ count as 0, as with
+//! pairs: whoever takes numbers apart looks that they are not so small, nor too large to be rounded up, and finite (∞ − ∞ is no part).
+
+use super::{Isa, PairDots, Scalar};
+use crate::bf16;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod amx;
+#[cfg(test)]
+mod tests;
+
+/// Rows of a tile of the left operand.
+pub const TILE_ROWS: usize = 16;
+/// Numbers to each of them.
+pub const TILE_DEPTH: usize = 32;
+
+/// Which parts of the left and the right operand are multiplied, by the number of parts, less one.
+const TERMS: [&[[usize; 2]]; 3] =
+    [&[[0, 0]], &[[1, 1], [0, 1], [0, 0], [1, 0]], &[[2, 0], [1, 0], [1, 1], [0, 1], [0, 0], [0, 2]]];
+
+/// Two blocks of rows times two panels: what is multiplied, and where it goes. Distances are in numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct TileProduct {
+    /// Into how many parts numbers are cut: 1, 2 or 3.
+    pub parts: usize,
+    /// The first row of each block.
+    pub a: [*const bf16; 2],
+    /// From a row to the next, from a step to the next, from a part to the next.
+    pub a_row: isize,
+    /// The same of steps.
+    pub a_step: usize,
+    /// The same of parts.
+    pub a_part: usize,
+    /// The first pair of each panel; a step is `TILE_DEPTH·LANES` numbers.
+    pub b: [*const bf16; 2],
+    /// From a part to the next.
+    pub b_part: usize,
+    /// Where the first row of each block goes, for each panel; rows are a vector apart.
+    pub c: [[*mut f32; 2]; 2],
+    /// Steps of [`TILE_DEPTH`] numbers.
+    pub steps: usize,
+    /// Whether the products are added to what is there.
+    pub adds: bool,
+}
+
+/// Lanes of f32 that tiles of bf16 are multiplied into.
+pub trait TileDots: PairDots {
+    /// Before the first product.
+    fn begin_tiles(self);
+    /// After the last.
+    fn end_tiles(self);
+    /// `c = a·b`, or `c += a·b`; both blocks may be the same, and both panels.
+    ///
+    /// # Safety
+    /// [`TileDots::begin_tiles`] must have been called; all that [`TileProduct`] names must be valid for reading, and `c` for writing.
+    unsafe fn multiply_tiles(self, of: &TileProduct);
+}
+
+/// A computation on tiles of bf16. A struct whose fields are the arguments.
+pub trait TileKernel {
+    /// What it computes.
+    type Output;
+
+    /// Must be `#[inline(always)]`, like everything it calls.
+    fn run<S: TileDots>(self, isa: S) -> Self::Output;
+}
+
+/// Runs `kernel` with the instructions of `isa`, or gives it back where that has no products of tiles.
+#[inline]
+pub fn dispatch_tiles<K: TileKernel>(isa: Isa, kernel: K) -> Result<K::Output, K> {
+    match isa {
+        Isa::ScalarAmx => Ok(kernel.run(Scalar::new())),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Amx => match super::Avx512::detect_amx() {
+            // SAFETY: the token proves that the machine has the instructions.
+            Some(token) => Ok(unsafe { super::avx512::enter_tiles(token, kernel) }),
+            None => Err(kernel),
+        },
+        _ => Err(kernel),
+    }
+}
+
+impl TileDots for Scalar {
+    #[inline(always)]
+    fn begin_tiles(self) {}
+
+    #[inline(always)]
+    fn end_tiles(self) {}
+
+    #[inline(always)]
+    unsafe fn multiply_tiles(self, of: &TileProduct) {
+        // SAFETY: the caller's promise.
+        unsafe { by_pairs(self, of) }
+    }
+}
+
+/// The product, pair by pair.
+///
+/// # Safety
+/// As [`TileDots::multiply_tiles`].
+#[inline(always)]
+unsafe fn by_pairs<S: PairDots>(isa: S, of: &TileProduct) {
+    let lanes = S::LANES;
+    for block in 0..2 {
+        for panel in 0..2 {
+            for row in 0..TILE_ROWS {
+                // SAFETY: the caller promises all that the product names.
+                unsafe {
+                    let to = of.c[block][panel].add(row * lanes);
+                    let mut sum = if of.adds { isa.load_at(to) } else { isa.splat(0.0) };
+                    for step in 0..of.steps {
+                        for &[left, right] in TERMS[of.parts - 1] {
+                            let a = of.a[block].offset(row as isize * of.a_row);
+                            let a = a.add(step * of.a_step + left * of.a_part);
+                            let b = of.b[panel].add(step * TILE_DEPTH * lanes + right * of.b_part);
+                            // A tile adds its own products up first, as the instruction does.
+                            let mut own = isa.splat(0.0);
+                            for pair in 0..TILE_DEPTH / 2 {
+                                let one = isa.splat_pair_at(a.add(2 * pair));
+                                own = isa.dot_pairs(one, isa.load_pairs_at(b.add(2 * pair * lanes)), own);
+                            }
+                            sum = isa.add(sum, own);
+                        }
+                    }
+                    // Where both blocks are one it is written twice, and must not be added twice.
+                    let again = (block == 1 && of.c[0][panel] == of.c[1][panel])
+                        || (panel == 1 && of.c[block][0] == of.c[block][1]);
+                    if !again {
+                        isa.store_at(sum, to);
+                    }
+                }
+            }
+        }
+    }
+}
