@@ -12,6 +12,7 @@ import numpy.typing as npt
 from . import _spanwise
 from ._arrays import as_array
 from ._kinds import kind_of, plain_tensors
+from ._numbers import whole
 from ._options import Diagonal, Scored, Weighed, Window, asked, refuse_others, wanted
 from .errors import DtypeError, NumberError, ShapeError
 
@@ -294,10 +295,8 @@ def _rectangle(
     queries, keys = kind.take("q", q), kind.take("k", k)
     if queries.ndim < 2 or keys.ndim < 2:
         raise ShapeError("attention: `q` or `k` has fewer than 2 dimensions; expected (…, rows, width)")
-    if batch < 0 or head < 0:
-        raise NumberError("attention: `batch` or `head` is negative; expected numbers ≥ 0")
     place = (
-        (int(batch), int(head)),
+        (whole("attention", "batch", batch), whole("attention", "head", head)),
         _range("rows", rows, queries.shape[-2]),
         _range("cols", cols, keys.shape[-2]),
     )

@@ -10,8 +10,9 @@ import numpy as np
 from . import _spanwise
 from ._attention import AttentionStats
 from ._kinds import kind_of
+from ._numbers import whole
 from ._options import Options, asked, wanted
-from .errors import DtypeError, NumberError
+from .errors import DtypeError
 
 __all__ = ["KVCache"]
 
@@ -142,9 +143,7 @@ class KVCache:
 
 
 def _count(argument: str, found: Any) -> int:
-    if int(found) < 0 or int(found) >= 1 << 63:
-        raise NumberError(f"attention: `{argument}` is {found}; expected a number ≥ 0")
-    return int(found)
+    return whole("attention", argument, found)
 
 
 def _word(dtype: Any) -> str:

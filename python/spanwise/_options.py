@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from ._arrays import as_array
 from ._kinds import Plain, Torch
+from ._numbers import seed as random_seed
+from ._numbers import whole
 from .errors import DtypeError, NumberError, ShapeError
 
 Array = npt.NDArray[Any]
@@ -90,7 +92,7 @@ def asked(kind: Plain | Torch, like: Array, **options: Unpack[Options]) -> dict[
     if (sinks := options.get("sinks")) is not None:
         given["sinks"] = _numbers("sinks", sinks)
     if (dropout := options.get("dropout", 0.0)) != 0.0:
-        given["dropout"] = (_number("dropout", dropout), _seed(options.get("seed", 0)))
+        given["dropout"] = (_number("dropout", dropout), random_seed("attention", options.get("seed", 0)))
     return given or None
 
 
@@ -104,27 +106,15 @@ def _mask(kind: Plain | Torch, mask: Any) -> Array:
     return array
 
 
-def _seed(seed: int) -> int:
-    if not 0 <= int(seed) < 1 << 64:
-        raise NumberError(f"attention: `seed` is {seed}; expected 0 to 2**64 - 1")
-    return int(seed)
-
-
 def _window(window: Window) -> tuple[int | None, int | None, str | None]:
     if not isinstance(window, Iterable):
         raise DtypeError(f"attention: `window` is {window!r}; expected (left, right), None for no limit")
     parts = tuple(window)
     if len(parts) not in (2, 3):
         raise ShapeError(f"attention: `window` has {len(parts)} entries; expected (left, right) or (left, right, diagonal)")
-    left, right = parts[0], parts[1]
-    for reach in (left, right):
-        if reach is not None and int(reach) < 0:
-            raise NumberError(f"attention: `window` is {reach}; expected numbers ≥ 0, or None for no limit")
-    return (
-        None if left is None else int(left),
-        None if right is None else int(right),
-        str(parts[2]) if len(parts) == 3 else None,
-    )
+    expected = "whole numbers ≥ 0, or None for no limit"
+    left, right = (None if reach is None else whole("attention", "window", reach, expected) for reach in parts[:2])
+    return left, right, str(parts[2]) if len(parts) == 3 else None
 
 
 def _lengths(lengths: Any) -> list[int]:

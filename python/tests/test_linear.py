@@ -326,6 +326,26 @@ def test_numbers_with_fractions_are_no_classes():
         linear.logistic(X, X[:, 0])
 
 
+def test_counts_and_seeds_out_of_range_are_refused_by_their_name() -> None:
+    expected = r"; expected a whole number"
+    for number in (-1, 1 << 70):
+        cases = [
+            ("fit: `refinement`", lambda n=number: linear.lstsq(X, Y, refinement=n)),
+            ("logistic regression: `iterations`", lambda n=number: linear.logistic(X, Y > 0, iterations=n)),
+            ("decompose: `k`", lambda n=number: linear.svd(X, n)),
+            ("decompose: `seed`", lambda n=number: linear.svd(X, 2, randomized=True, seed=n)),
+            ("pca: `components`", lambda n=number: linear.pca(X, n)),
+            ("pca: `seed`", lambda n=number: linear.pca(X, seed=n)),
+            ("summary: `columns`", lambda n=number: linear.Summary(n)),
+            ("summary: `targets`", lambda n=number: linear.Summary(2, n)),
+        ]
+        for name, call in cases:
+            with pytest.raises(errors.NumberError, match=f"^{name} is {number}{expected}"):
+                call()
+    with pytest.raises(errors.DtypeError, match=r"^fit: `refinement` is 2\.5; expected a whole number ≥ 0$"):
+        linear.lstsq(X, Y, refinement=2.5)
+
+
 def test_what_is_no_table_and_no_count_is_refused_by_its_name() -> None:
     words = pd.DataFrame({"a": RNG.standard_normal(9), "town": list("abcabcabc")})
     fit = linear.lstsq(words, RNG.standard_normal(9))

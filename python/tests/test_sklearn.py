@@ -108,3 +108,15 @@ def test_seeds_are_what_scikit_learn_takes() -> None:
         assert ours.KernelRidge(landmarks=7, random_state=state).fit(X, X[:, 0]).X_fit_.shape == (7, 6)
     with pytest.raises(ValueError, match="seed"):
         ours.PCA(2, random_state="x").fit(X)
+    with pytest.raises(ValueError, match="(?i)seed"):
+        ours.PCA(2, random_state=1 << 70).fit(X)
+
+
+def test_counts_of_kernel_ridge_out_of_range_are_refused_by_their_name() -> None:
+    X = np.random.default_rng(5).normal(size=(20, 3))
+    for name, more in (("landmarks", {}), ("degree", {"kernel": "poly"})):
+        for number in (-1, 1 << 70):
+            with pytest.raises(ValueError, match=f"^KernelRidge: `{name}` is {number}; expected a whole number"):
+                ours.KernelRidge(**more, **{name: number}).fit(X, X[:, 0])
+    whole, fraction = (ours.KernelRidge(kernel="poly", degree=degree).fit(X, X[:, 0]) for degree in (2, 2.0))
+    np.testing.assert_array_equal(whole.dual_coef_, fraction.dual_coef_)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, vector
+from .._numbers import whole
 from .._progress import fitting
 from .._tables import Design, features, predicted
 from ..errors import NumberError, ShapeError
@@ -193,7 +194,7 @@ def logistic(
             "hint: `lstsq` and `ridge` fit numbers"
         )
     weights = None if weights is None else vector("logistic regression", "weights", weights)
-    limits = (float(tolerance), int(iterations))
+    limits = (float(tolerance), whole("logistic regression", "iterations", iterations))
     with fitting("logistic regression", progress, table.values.shape):
         parts = _spanwise.logistic(
             table.values, codes, weights, float(penalty), intercept, optimiser, limits

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, matrix
+from .._numbers import seed as random_seed
+from .._numbers import whole
 from .._progress import fitting
 from .._tables import Design, features, predicted
 from ..errors import NumberError
@@ -89,8 +91,9 @@ def svd(X: Any, k: int | None = None, *, full: bool = False, randomized: bool = 
         raise NumberError("decompose: `full` was asked for beside `k`; expected one of them")
     if randomized and k is None:
         raise NumberError("decompose: `randomized` was asked for without `k`; expected both")
-    values = features("decompose", "X", X).values
-    return Svd(*_spanwise.svd(values, k, full, seed if randomized else None))
+    count = None if k is None else whole("decompose", "k", k)
+    start = random_seed("decompose", seed) if randomized else None
+    return Svd(*_spanwise.svd(features("decompose", "X", X).values, count, full, start))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,10 +178,12 @@ def pca(
     >>> found.mean, np.round(found.explained_variance_ratio, 12)
     (array([1., 2.]), array([1.]))
     """
+    start = random_seed("pca", seed)
     table = features("decompose", "X", X)
     most = min(table.values.shape)
+    components = None if components is None else whole("pca", "components", components)
     if components is not None and most > 0 and not 1 <= components <= most:
         raise NumberError(f"pca: `components` is {components}; expected between 1 and {most}, the smaller side of `X`")
     with fitting("pca", progress, table.values.shape):
-        parts = _spanwise.pca(table.values, components, method, seed)
+        parts = _spanwise.pca(table.values, components, method, start)
     return Pca(names=table.names, design=table.design, **parts)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _spanwise
 from .._arrays import Names, Real, is_chunks, target, vector
+from .._numbers import whole
 from .._progress import Progress, fitting
 from .._tables import Design, Features, features, in_order, predicted
 from ..errors import DtypeError, NumberError, ShapeError
@@ -247,6 +248,7 @@ def lstsq(
     array([10.])
     """
     drop = _drop("fit", deficiency)
+    refinement = whole("fit", "refinement", refinement)
     if is_chunks(X):
         if y is not None or weights is not None:
             raise DtypeError("fit: `y` was given beside chunks; expected chunks of (X, y) or (X, y, weights)")
@@ -398,8 +400,8 @@ class Summary:
 
     def __init__(self, columns: int, targets: int = 1) -> None:
         for argument, count in (("columns", columns), ("targets", targets)):
-            if count < 1:
-                raise NumberError(f"summary: `{argument}` is {count}; expected at least 1")
+            if whole("summary", argument, count, "a whole number, at least 1") < 1:
+                raise NumberError(f"summary: `{argument}` is {count}; expected a whole number, at least 1")
         self._inner = _spanwise.Summary(columns, targets)
         self._names: Names = None
         self._design: Design | None = None

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .._numbers import MOST_SEED
 from ..errors import NumberError
 
 Array = npt.NDArray[Any]
@@ -28,7 +29,7 @@ def number(estimator: Any, name: str, holds: Any, expected: str, kind: Any = Rea
 
 def seed(random_state: Any) -> int:
     """A seed from what scikit-learn takes: a whole number, a generator, or None for NumPy's own."""
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+    if isinstance(random_state, (int, np.integer)) and 0 <= random_state <= MOST_SEED:
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 

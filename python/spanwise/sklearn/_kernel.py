@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from .. import _spanwise
+from .._numbers import whole
 from ..errors import NumberError
 from ..linear._fit import penalties
 from ._checks import F64, regression, rows, seed
@@ -62,7 +63,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         columns = y[:, None] if y.ndim == 1 else y
         alphas = penalties(self.alpha, columns.shape[1])
         kernel = self._described(X.shape[1])
-        count = 0 if self.landmarks is None else int(self.landmarks)
+        count = 0 if self.landmarks is None else whole("KernelRidge", "landmarks", self.landmarks)
         draw = (count, seed(self.random_state) if count else 0)
         self.models_ = [
             _spanwise.kernel_ridge(X, np.ascontiguousarray(column), weights, kernel, alpha, draw, False)
@@ -86,10 +87,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
             case "rbf":
                 return "rbf", gamma, 1, 0.0
             case "poly" | "polynomial":
-                return "polynomial", gamma, int(self.degree), float(self.coef0)
+                return "polynomial", gamma, self._degree(), float(self.coef0)
         raise NumberError(
             f"KernelRidge: `kernel` is {self.kernel!r}; expected \"linear\", \"rbf\", \"poly\" or \"polynomial\""
         )
+
+    def _degree(self) -> int:
+        # scikit-learn takes 3.0 for 3.
+        degree = int(self.degree) if isinstance(self.degree, float) and self.degree.is_integer() else self.degree
+        return whole("KernelRidge", "degree", degree, "a whole number from 0 to 2**32 - 1", (1 << 32) - 1)
 
     def predict(self, X: Any) -> F64:
         """Predictions for the rows of ``X`` (n, d): (n,) or (n, t)."""
