@@ -326,6 +326,15 @@ def test_numbers_with_fractions_are_no_classes():
         linear.logistic(X, X[:, 0])
 
 
+def test_labels_that_are_not_finite_are_named_with_their_row() -> None:
+    for value, word in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")):
+        labels = (Y > 4).astype(float)
+        labels[[7, 30]] = value
+        expected = f"^logistic regression: `y` holds {word} at row 7; expected labels of classes$"
+        with pytest.raises(errors.NotFiniteError, match=expected):
+            linear.logistic(X, labels)
+
+
 def test_counts_and_seeds_out_of_range_are_refused_by_their_name() -> None:
     expected = r"; expected a whole number"
     for number in (-1, 1 << 70):

@@ -13,7 +13,7 @@ from .._arrays import Names, vector
 from .._numbers import whole
 from .._progress import fitting
 from .._tables import Design, features, predicted
-from ..errors import NumberError, ShapeError
+from ..errors import NotFiniteError, NumberError, ShapeError
 from ._text import coefficients, counted, numbers, said
 
 F64 = npt.NDArray[np.float64]
@@ -187,6 +187,9 @@ def logistic(
         raise ShapeError(
             f"logistic regression: `y` has shape {tuple(labels.shape)}; expected 1 dimension"
         )
+    if labels.dtype.kind == "f" and (wrong := np.flatnonzero(~np.isfinite(labels))).size:
+        value = "NaN" if np.isnan(labels[wrong[0]]) else f"{labels[wrong[0]]:g}"
+        raise NotFiniteError(f"logistic regression: `y` holds {value} at row {wrong[0]}; expected labels of classes")
     classes, codes = coded(labels)
     if labels.dtype.kind == "f" and not np.array_equal(classes, np.round(classes)):
         raise NumberError(
