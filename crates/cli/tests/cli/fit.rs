@@ -401,6 +401,10 @@ fn odd_tables_give_findings_and_no_panic() {
             "y,x,id\n1,3,9007199254740992\n2,1,9007199254741016\n4,2,9007199254741040\n3,5,9007199254741032\n5,4,9007199254741000\n",
             "of its size (9.01e15) alone, which f64 does not tell from a constant",
         ),
+        (
+            "y,x,far\n1,3,200000000003\n2,1,200000000001\n4,2,200000000002\n3,5,200000000005\n5,4,200000000004\n",
+            "`far` adds nothing: far = x + 200000000000 ► leave `far` out",
+        ),
     ];
     for (csv, expected) in cases {
         let directory = with_files(&[("o.csv", csv)]);

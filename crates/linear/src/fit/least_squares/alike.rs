@@ -111,7 +111,14 @@ impl Alike<'_> {
         // Every row rounds to the mean; whether a short number is the value, one row tells.
         let value = self.columns.block(column, 1, &mut Vec::new()).get(0, 0);
         let exact = short_number(constant).is_some_and(|short| short == value);
-        Dependency { column, terms: Vec::new(), constant, relative_residual: 0.0, exact }
+        Dependency {
+            column,
+            terms: Vec::new(),
+            constant,
+            relative_residual: 0.0,
+            exact,
+            nearly_constant: false,
+        }
     }
 
     /// `x[j] = a·x[i] + c`, if so.
@@ -136,6 +143,13 @@ impl Alike<'_> {
         let short = short_number(a).zip(short_number(c));
         let exact = short.is_some_and(|(a, c)| left(a, c) <= allowed.max(2.0 * rest));
         let relative_residual = rest / self.sizes.norms[j];
-        Some(Dependency { column: j, terms: vec![(i, a)], constant: c, relative_residual, exact })
+        Some(Dependency {
+            column: j,
+            terms: vec![(i, a)],
+            constant: c,
+            relative_residual,
+            exact,
+            nearly_constant: false,
+        })
     }
 }

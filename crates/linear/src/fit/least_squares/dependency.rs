@@ -4,7 +4,8 @@ use super::reduced::Reduced;
 use crate::measure::{Formula, rank_tolerance, short_number};
 use crate::small::{Columns, norm, solve_upper};
 
-/// Terms whose part in a formula is below this fraction of the column are rounding, not structure.
+/// Terms whose part in a formula is below this fraction of the column are rounding, not structure; unless the column would be called
+/// constant without them, and is not.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// One column written in others: `x[column] = Σ coefficient · x[other] + constant`.
@@ -21,6 +22,8 @@ pub struct Dependency {
     pub relative_residual: f64,
     /// Whether short numbers near the coefficients explain the column as well as they do; then those are shown.
     pub exact: bool,
+    /// Whether the column is its constant but for a negligible part, which the formula has in full.
+    pub(super) nearly_constant: bool,
 }
 
 impl Dependency {
@@ -58,48 +61,70 @@ pub(super) struct Formulas {
     pub residuals: Vec<f64>,
     /// For each, whether short numbers near the coefficients leave no more than rounding either.
     pub exact: Vec<bool>,
+    /// For each, whether the ones give it but for a negligible part.
+    pub nearly_constant: Vec<bool>,
 }
 
-/// Solves for the dropped terms in the kept ones.
-pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize]) -> Formulas {
+/// Solves for the dropped terms in the kept ones, of which those were dropped that are given to `tolerance`.
+pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize], tolerance: f64) -> Formulas {
+    let mut result = Formulas {
+        coefficients: Vec::new(),
+        residuals: Vec::new(),
+        exact: Vec::new(),
+        nearly_constant: Vec::new(),
+    };
     if dropped.is_empty() {
-        return Formulas { coefficients: Vec::new(), residuals: Vec::new(), exact: Vec::new() };
+        return result;
     }
     let mut columns = Columns::of(&reduced.r, 0..reduced.terms());
     for (step, &j) in kept.iter().enumerate() {
         columns.reflect(j, step);
     }
     let r = columns.upper(kept);
-    let mut result = Formulas { coefficients: Vec::new(), residuals: Vec::new(), exact: Vec::new() };
     for &j in dropped {
         let mut a = columns.columns[j][..kept.len()].to_vec();
         solve_upper(&r, &mut a);
         // Scaled, shifted terms: x_j − c_j = Σ a_i (D_j/D_i) (x_i − c_i), with the ones unshifted.
-        let shift = |term: usize| if reduced.intercept && term > 0 { reduced.shift[term - 1] } else { 0.0 };
-        for (a, &i) in a.iter_mut().zip(kept) {
-            *a *= reduced.scales[j] / reduced.scales[i];
-            if (*a * reduced.norms[i]).abs() <= NEGLIGIBLE * reduced.norms[j]
-                && !(reduced.intercept && i == 0)
-            {
-                *a = 0.0;
-            }
+        a.iter_mut().zip(kept).for_each(|(a, &i)| *a *= reduced.scales[j] / reduced.scales[i]);
+        let mut shown = without_small_terms(reduced, j, kept, &a, NEGLIGIBLE);
+        let mut left = unexplained(reduced, j, kept, &shown);
+        // A column far from 0 that follows another: small beside its constant, and above what f64 rounds away.
+        let only_ones = reduced.intercept && shown.iter().zip(kept).all(|(&a, &i)| a == 0.0 || i == 0);
+        let nearly_constant = only_ones && left > tolerance * reduced.norms[j];
+        if nearly_constant {
+            shown = without_small_terms(reduced, j, kept, &a, tolerance.min(NEGLIGIBLE));
+            left = unexplained(reduced, j, kept, &shown);
         }
-        if reduced.intercept && kept.first() == Some(&0) {
-            let moved: f64 = a.iter().zip(kept).skip(1).map(|(a, &i)| a * shift(i)).sum();
-            a[0] += shift(j) - moved;
-            if (a[0] * reduced.norms[0]).abs() <= NEGLIGIBLE * reduced.norms[j] {
-                a[0] = 0.0;
-            }
-        }
-        let left = unexplained(reduced, j, kept, &a);
+        let a = shown;
         let short: Option<Vec<f64>> = a.iter().map(|&a| short_number(a)).collect();
         let size: f64 = a.iter().zip(kept).map(|(a, &i)| (a * reduced.norms[i]).abs()).sum();
         let allowed = (2.0 * left).max(rank_tolerance(reduced.terms()) * (reduced.norms[j] + size));
         result.exact.push(short.is_some_and(|short| unexplained(reduced, j, kept, &short) <= allowed));
         result.residuals.push(if reduced.norms[j] > 0.0 { left / reduced.norms[j] } else { 0.0 });
         result.coefficients.push(a);
+        result.nearly_constant.push(nearly_constant);
     }
     result
+}
+
+/// The coefficients `a` of the shifted terms as those of the terms as given, without parts of term `j` up to `negligible`.
+fn without_small_terms(reduced: &Reduced, j: usize, kept: &[usize], a: &[f64], negligible: f64) -> Vec<f64> {
+    let shift = |term: usize| if reduced.intercept && term > 0 { reduced.shift[term - 1] } else { 0.0 };
+    let is_small = |a: f64, i: usize| (a * reduced.norms[i]).abs() <= negligible * reduced.norms[j];
+    let mut a = a.to_vec();
+    for (a, &i) in a.iter_mut().zip(kept) {
+        if is_small(*a, i) && !(reduced.intercept && i == 0) {
+            *a = 0.0;
+        }
+    }
+    if reduced.intercept && kept.first() == Some(&0) {
+        let moved: f64 = a.iter().zip(kept).skip(1).map(|(a, &i)| a * shift(i)).sum();
+        a[0] += shift(j) - moved;
+        if is_small(a[0], 0) {
+            a[0] = 0.0;
+        }
+    }
+    a
 }
 
 /// The norm of `x[j] − Σ a · x[kept]`, of terms as given.
@@ -127,8 +152,8 @@ pub(super) fn dependencies(
 ) -> Vec<Dependency> {
     let first = usize::from(intercept);
     let mut all = Vec::new();
-    let found = formulas.coefficients.iter().zip(&formulas.residuals).zip(&formulas.exact);
-    for (&j, ((a, &relative_residual), &exact)) in dropped.iter().zip(found) {
+    for (at, &j) in dropped.iter().enumerate() {
+        let a = &formulas.coefficients[at];
         if j < first {
             continue; // the ones cannot depend on a feature: they are taken first
         }
@@ -137,8 +162,9 @@ pub(super) fn dependencies(
             column: j - first,
             terms: pairs().filter(|&(i, _)| i >= first).map(|(i, a)| (i - first, a)).collect(),
             constant: pairs().find(|&(i, _)| i < first).map_or(0.0, |(_, a)| a),
-            relative_residual,
-            exact,
+            relative_residual: formulas.residuals[at],
+            exact: formulas.exact[at],
+            nearly_constant: formulas.nearly_constant[at],
         });
     }
     all

@@ -54,7 +54,7 @@ pub(super) fn finish(outcome: Outcome<'_>) -> LinearFit {
     let Outcome { reduced, decision, solver, targets, exponents, log_weights, minimum_norm } = outcome;
     let first = usize::from(reduced.intercept);
     let d = reduced.terms() - first;
-    let formulas = dependency::formulas(reduced, &decision.kept, &decision.dropped);
+    let formulas = dependency::formulas(reduced, &decision.kept, &decision.dropped, decision.rank.tolerance);
     let mut dependencies =
         dependency::dependencies(&formulas, reduced.intercept, &decision.kept, &decision.dropped);
     for dependency in &mut dependencies {
@@ -236,9 +236,11 @@ fn take_minimum_norm(target: &mut TargetFit, errors: &Errors, dependencies: &[De
     }
 }
 
-/// The dependencies that share their column's part among others.
+/// The dependencies that share their column's part among others. A column that is nearly constant takes no part: the intercept would
+/// have to cancel a constant that is 1e10 times as large, and every prediction would lose those digits.
 fn shared(dependencies: &[Dependency]) -> Vec<&Dependency> {
-    dependencies.iter().filter(|dependency| !dependency.terms.is_empty()).collect()
+    let shares = |found: &&Dependency| !found.terms.is_empty() && !found.nearly_constant;
+    dependencies.iter().filter(shares).collect()
 }
 
 /// Coefficients that a dependency touches have no standard error of their own.

@@ -59,7 +59,8 @@ const WIDE_FROM: usize = 512;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deficiency {
     /// Of all solutions, the one with the smallest Σ w², the intercept not counted. With more columns than rows of sizes so far apart
-    /// (powers of one column) that no f64 solution of that kind meets the rows, lengths of columns are the unit of w.
+    /// (powers of one column) that no f64 solution of that kind meets the rows, lengths of columns are the unit of w. A column that
+    /// others give but for a constant 1e10 times as large has a coefficient of 0.
     #[default]
     MinimumNorm,
     /// Dependent columns are left out: their coefficient is 0.

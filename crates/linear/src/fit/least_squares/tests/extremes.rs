@@ -157,3 +157,25 @@ fn columns_of_very_unlike_units_have_standard_errors() {
         assert!((b.value * unit / a.value - 1.0).abs() < 1e-9);
     }
 }
+
+#[test]
+fn a_column_far_from_nought_that_follows_another_is_not_called_constant() {
+    let mut next = random(9);
+    let mut x = Matrix::from_fn(1000, 4, |_, _| next());
+    for far in [2e10, -3e12] {
+        (0..1000).for_each(|i| x[(i, 3)] = x[(i, 2)] + far);
+        let y: Vec<f64> = (0..1000).map(|i| x[(i, 0)] + x[(i, 2)] + next()).collect();
+        let model = fit(&x, &y);
+        assert_eq!((model.rank().rank, &model.rank().dependent[..]), (4, &[3][..]));
+        let found = &model.dependencies()[0];
+        assert_eq!(found.terms.iter().map(|&(j, _)| j).collect::<Vec<_>>(), [2], "{}", found.formula(&[]));
+        assert!(found.relative_residual <= model.rank().tolerance, "{far}: {}", found.relative_residual);
+        assert!((found.terms[0].1 - 1.0).abs() < 1e-3 && (found.constant / far - 1.0).abs() < 1e-12);
+        // Nor does its constant take digits from the predictions.
+        assert_eq!(model.target().coefficients[3].value, 0.0);
+        let without = fit(&Matrix::from_fn(1000, 3, |i, j| x[(i, j)]), &y);
+        let expected = without.predict(&Matrix::from_fn(1000, 3, |i, j| x[(i, j)]).view()).unwrap().col(0);
+        let predicted = model.predict(&x.view()).unwrap().col(0);
+        assert!(predicted.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+}
