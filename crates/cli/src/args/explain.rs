@@ -48,13 +48,7 @@ pub(crate) struct Explain {
     pub(crate) no_intercept: bool,
 
     /// Of intervals; 0.95 unless given
-    #[arg(
-        long,
-        value_name = "P",
-        requires = "target",
-        allow_negative_numbers = true,
-        help_heading = "Model"
-    )]
+    #[arg(long, value_name = "P", requires = "target", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) confidence: Option<f64>,
 
     #[command(flatten)]

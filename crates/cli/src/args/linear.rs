@@ -152,7 +152,7 @@ pub(crate) struct Measure {
     pub(crate) no_intercept: bool,
 
     /// The share of a column that may be left for it to count as dependent
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub(crate) tolerance: Option<f64>,
 
     /// Print JSON in place of text
@@ -195,7 +195,7 @@ pub(crate) struct Decompose {
     pub(crate) kind: Kind,
 
     /// How many components, or the rank (svd, pca, low-rank)
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub(crate) rank: Option<usize>,
 
     /// How (svd: exact, randomized; pca: all)
@@ -203,7 +203,7 @@ pub(crate) struct Decompose {
     pub(crate) method: Option<FactorMethod>,
 
     /// Where random numbers start (svd by random projection)
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
 
     #[command(flatten)]
@@ -348,14 +348,14 @@ pub(crate) struct Fit {
 
     /// The penalty (ridge, logistic, softmax, kernel); chosen unless given for ridge, 1 for the others. With 0 logistic and softmax are
     /// plain maximum likelihood
-    #[arg(long, value_name = "L", allow_negative_numbers = true, conflicts_with_all = ["lambdas", "choose"], help_heading = "Model")]
+    #[arg(long, value_name = "L", allow_hyphen_values = true, conflicts_with_all = ["lambdas", "choose"], help_heading = "Model")]
     pub(crate) lambda: Option<f64>,
 
     /// Penalties to choose from (ridge)
     #[arg(
         long,
         value_name = "LIST",
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         value_delimiter = ',',
         help_heading = "Model"
     )]
@@ -370,28 +370,28 @@ pub(crate) struct Fit {
     pub(crate) kernel: Option<KernelWord>,
 
     /// γ of the kernel; from the columns unless given (kernel)
-    #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Model")]
+    #[arg(long, value_name = "G", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) gamma: Option<f64>,
 
     /// d of the polynomial kernel; 3 unless given (kernel)
-    #[arg(long, value_name = "D", help_heading = "Model")]
+    #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) kernel_degree: Option<u32>,
 
     /// c of the polynomial kernel, not negative; 1 unless given (kernel)
-    #[arg(long, value_name = "C", allow_negative_numbers = true, help_heading = "Model")]
+    #[arg(long, value_name = "C", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) kernel_constant: Option<f64>,
 
     /// Rows the kernel model is made of, drawn at random: a number or all; all up to 4000 rows and 1000
     /// beyond unless given (kernel)
-    #[arg(long, value_name = "COUNT", help_heading = "Model")]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) landmarks: Option<String>,
 
     /// Where the draw of landmarks starts; 0 unless given (kernel)
-    #[arg(long, value_name = "SEED", help_heading = "Model")]
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) seed: Option<u64>,
 
     /// Add products of columns up to this total degree
-    #[arg(long, value_name = "D", help_heading = "Model")]
+    #[arg(long, value_name = "D", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) degree: Option<usize>,
 
     /// Only products of different columns; degree 2 unless --degree says more
@@ -399,7 +399,7 @@ pub(crate) struct Fit {
     pub(crate) interactions: bool,
 
     /// Of intervals; 0.95 unless given
-    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = "Model")]
+    #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) confidence: Option<f64>,
 
     /// Never keep the rows: one pass through a summary (least-squares)
@@ -407,7 +407,13 @@ pub(crate) struct Fit {
     pub(crate) stream: bool,
 
     /// Rows up to this many MiB of numbers are kept; 128 unless given (least-squares)
-    #[arg(long, value_name = "MIB", conflicts_with = "stream", help_heading = "Large tables")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        allow_hyphen_values = true,
+        conflicts_with = "stream",
+        help_heading = "Large tables"
+    )]
     pub(crate) memory: Option<usize>,
 
     /// Write the summary of the rows, to be merged with others (least-squares)

@@ -169,6 +169,9 @@ impl LeastSquares {
     /// Fits what a summary has seen. The data cannot be read again, so nothing is refined.
     pub fn fit_summary(&self, summary: &Summary) -> Result<LinearFit, LinearError> {
         let rows = summary.rows() as usize;
+        // Rows there were, as a fit of them all at once says.
+        let weightless = rows == 0 && summary.zero_weight_rows() > 0;
+        argument(OPERATION, "sum of weights").in_range(0.0, !weightless, "a finite number above 0")?;
         check::table(OPERATION, "X", rows, summary.columns())?;
         check::table(OPERATION, "y", rows, summary.targets())?;
         let tolerance = self.checked_tolerance(summary.columns(), self.rank_precision())?;

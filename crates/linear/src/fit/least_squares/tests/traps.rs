@@ -242,7 +242,10 @@ fn weights_must_not_be_negative_nor_all_zero() {
         fit(&[1.0, -2.0, 1.0, 1.0]).to_string(),
         "fit: `weights` holds -2 at row 1; expected numbers ≥ 0"
     );
-    assert_eq!(fit(&[0.0; 4]).to_string(), "fit: `sum of weights` is 0; expected a finite number above 0");
+    let weightless = "fit: `sum of weights` is 0; expected a finite number above 0";
+    assert_eq!(fit(&[0.0; 4]).to_string(), weightless);
+    let summary = crate::Summary::of(&x.view(), &y[..], Some(&[0.0; 4])).unwrap();
+    assert_eq!(LeastSquares::new().fit_summary(&summary).unwrap_err().to_string(), weightless);
     assert!(matches!(fit(&[1.0; 3]), LinearError::Mismatch { argument: "weights", .. }));
     assert!(matches!(
         fit(&[1.0, f64::NAN, 1.0, 1.0]),
