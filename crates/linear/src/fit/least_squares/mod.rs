@@ -176,12 +176,12 @@ impl LeastSquares {
         check::table(OPERATION, "y", rows, summary.targets())?;
         let tolerance = self.checked_tolerance(summary.columns(), self.rank_precision())?;
         let reduced = Reduced::from_summary(summary, self.intercept);
-        let (decision, solver, z) = decide(&reduced, tolerance);
+        let (decision, solver, z, residual_squares) = decide(&reduced, tolerance);
         let targets = (0..summary.targets())
             .map(|q| {
                 let start =
                     unshifted(&solver, &solver.solve(z.col(q)), target_shift(&reduced, summary.columns(), q));
-                finish::unrefined(&solver, &start, reduced.residual_squares[q], self.precision)
+                finish::unrefined(&solver, &start, residual_squares[q], self.precision)
             })
             .collect();
         let (exponents, log_weights) = (summary.exponents(), summary.log_weight_sum());
@@ -236,7 +236,7 @@ impl LeastSquares {
                 let smallest = solver.smallest_fraction();
                 let decision = rank::full(&reduced, tolerance, smallest);
                 let z = reduced.z.clone();
-                let targets = self.refined(&tall, &reduced, &solver, &z);
+                let targets = self.refined(&tall, &reduced, &solver, &z, &reduced.residual_squares);
                 return Ok(self.finish(
                     &reduced,
                     decision,
@@ -249,7 +249,7 @@ impl LeastSquares {
         }
         let summary = Summary::of_kept(OPERATION, x, y, weights)?;
         let reduced = Reduced::from_summary(&summary, self.intercept);
-        let (decision, mut solver, z) = decide(&reduced, tolerance);
+        let (decision, mut solver, z, residual_squares) = decide(&reduced, tolerance);
         let exponents = summary.exponents();
         let zeros = vec![0.0; exponents.len()];
         let scaled_x = Scaled::new(x, &zeros[..d], &exponents[..d]);
@@ -258,7 +258,7 @@ impl LeastSquares {
             if exponents.iter().all(|&e| e == 0) { (x, y) } else { (&scaled_x, &scaled_y) };
         let tall = Tall { x, y, weights, shift: &zeros };
         solver.precise_rows = precise::row_norms(&tall, &solver);
-        let targets = self.refined(&tall, &reduced, &solver, &z);
+        let targets = self.refined(&tall, &reduced, &solver, &z, &residual_squares);
         Ok(self.finish(&reduced, decision, solver, targets, exponents, log_weights))
     }
 
@@ -269,16 +269,16 @@ impl LeastSquares {
         reduced: &Reduced,
         solver: &Solver,
         z: &spanwise_kernels::Matrix,
+        residual_squares: &[f64],
     ) -> Vec<refine::Refined> {
         let d = tall.x.cols();
         let starts: Vec<Vec<Twofold>> = (0..tall.y.cols())
             .map(|q| unshifted(solver, &solver.solve(z.col(q)), target_shift(reduced, d, q)))
             .collect();
         if self.refinement == 0 {
-            let squares = &reduced.residual_squares;
             let precision = tall.x.precision().max(tall.y.precision());
             let unrefined = |(s, &rss): (&Vec<Twofold>, &f64)| finish::unrefined(solver, s, rss, precision);
-            return starts.iter().zip(squares).map(unrefined).collect();
+            return starts.iter().zip(residual_squares).map(unrefined).collect();
         }
         let known = Known::of(tall, reduced);
         Refinement { tall, solver, most_steps: self.refinement, known }.run(starts)
@@ -319,17 +319,18 @@ fn by_gram(tall: &Tall<'_>, intercept: bool, tolerance: f64) -> Option<(Reduced,
     (harmless && solver.smallest_fraction() > 100.0 * tolerance).then_some((reduced, solver))
 }
 
-/// The rank, the solver of the kept terms and their z.
-fn decide(reduced: &Reduced, tolerance: f64) -> (Decision, Solver, spanwise_kernels::Matrix) {
+/// The rank, the solver of the kept terms, their z and what they leave of the targets' squares.
+fn decide(reduced: &Reduced, tolerance: f64) -> (Decision, Solver, spanwise_kernels::Matrix, Vec<f64>) {
     let k = reduced.terms();
     if (0..k).all(|j| reduced.r[(j, j)] != 0.0) {
         let solver = Solver::full(reduced);
         let smallest = solver.smallest_fraction();
         if smallest > 100.0 * tolerance {
-            return (rank::full(reduced, tolerance, smallest), solver, reduced.z.clone());
+            let decision = rank::full(reduced, tolerance, smallest);
+            return (decision, solver, reduced.z.clone(), reduced.residual_squares.clone());
         }
     }
     let decision = rank::decide(reduced, tolerance);
-    let (solver, z) = Solver::kept(reduced, &decision.kept);
-    (decision, solver, z)
+    let (solver, z, residual_squares) = Solver::kept(reduced, &decision.kept);
+    (decision, solver, z, residual_squares)
 }

@@ -35,8 +35,8 @@ impl Solver {
         Solver::new(reduced, (0..reduced.terms()).collect(), reduced.r.clone())
     }
 
-    /// Some terms are kept; also their z, `r × t`.
-    pub(super) fn kept(reduced: &Reduced, kept: &[usize]) -> (Solver, Matrix) {
+    /// Some terms are kept; also their z, `r × t`, and the squared distances of the targets from their span.
+    pub(super) fn kept(reduced: &Reduced, kept: &[usize]) -> (Solver, Matrix, Vec<f64>) {
         let t = reduced.z.cols();
         let mut columns = Columns::of(&reduced.r, kept.iter().copied());
         columns.columns.extend((0..t).map(|q| reduced.z.col(q)));
@@ -45,7 +45,12 @@ impl Solver {
         }
         let order: Vec<usize> = (0..kept.len()).collect();
         let z = Matrix::from_fn(kept.len(), t, |i, q| columns.columns[kept.len() + q][i]);
-        (Solver::new(reduced, kept.to_vec(), columns.upper(&order)), z)
+        // The directions that only dropped terms have are rounding: what of a target lies along them is not explained.
+        let dropped =
+            |q: usize| columns.columns[kept.len() + q][kept.len()..].iter().map(|z| z * z).sum::<f64>();
+        let residual_squares = reduced.residual_squares.iter().enumerate();
+        let residual_squares = residual_squares.map(|(q, squares)| squares + dropped(q)).collect();
+        (Solver::new(reduced, kept.to_vec(), columns.upper(&order)), z, residual_squares)
     }
 
     fn new(reduced: &Reduced, kept: Vec<usize>, triangle: Matrix) -> Solver {

@@ -179,3 +179,18 @@ fn a_column_far_from_nought_that_follows_another_is_not_called_constant() {
         assert!(predicted.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }
+
+#[test]
+fn a_summary_counts_what_only_dropped_columns_could_explain_as_unexplained() {
+    let mut next = random(12);
+    let mut x = Matrix::from_fn(30, 4, |_, _| next());
+    (0..30).for_each(|i| x[(i, 3)] = x[(i, 2)] + 2e10);
+    let y: Vec<f64> = (0..30).map(|_| next()).collect();
+    let (rows, summary) = (fit(&x, &y), crate::Summary::of(&x.view(), &y[..], None).unwrap());
+    let streamed = LeastSquares::new().fit_summary(&summary).unwrap();
+    let unrefined = LeastSquares::new().refinement(0).fit(&x.view(), &y[..]).unwrap();
+    for other in [&streamed, &unrefined] {
+        let [found, expected] = [other, &rows].map(|model| model.target().unexplained());
+        assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+    }
+}
