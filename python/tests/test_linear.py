@@ -326,6 +326,23 @@ def test_numbers_with_fractions_are_no_classes():
         linear.logistic(X, X[:, 0])
 
 
+def test_a_coefficient_beyond_float64_is_an_error_and_one_that_vanishes_is_named() -> None:
+    beyond = r"^fit: the coefficient of `x\[0\]` is beyond 1\.8e308; expected numbers that float64 can hold\nhint: write"
+    with pytest.raises(errors.NumberError, match=beyond):
+        linear.lstsq(X * 1e-320, Y)
+    summary = linear.Summary(4)
+    summary.update(X * 1e-320, Y)
+    with pytest.raises(errors.NumberError, match=beyond):
+        summary.finish()
+    with pytest.raises(errors.NumberError, match="the coefficient of `far` is beyond"):
+        linear.lstsq(pd.DataFrame({"near": X[:, 0], "far": X[:, 1] * 1e-200}), Y * 1e200)
+    with pytest.raises(errors.NumberError, match="^fit: the intercept is beyond"):
+        linear.lstsq(X[:, :1] + 1e10, X[:, 0] * 1e300)
+    small = linear.lstsq(X * [1.0, 1e200, 1.0, 1.0], Y * 1e-200)
+    assert small.out_of_range == (1,) and "nearer to 0 than float64 holds: x[1]" in repr(small)
+    assert linear.lstsq(X, Y).out_of_range == () and "nearer" not in repr(linear.lstsq(X, Y))
+
+
 def test_labels_that_are_not_finite_are_named_with_their_row() -> None:
     for value, word in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")):
         labels = (Y > 4).astype(float)

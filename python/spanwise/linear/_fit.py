@@ -75,6 +75,9 @@ class LinearFit:
         gives those of the columns as they are.
     dependencies : tuple of Dependency
         Each dependent column as a formula.
+    out_of_range : tuple of int
+        Columns with a coefficient, of any target, that is too near to 0 for float64: rounded to 0 or nearly so, and predictions
+        with it. One that is too large is an error.
     residual_norm : float or ndarray, (t,)
         The root of the weighted sum of squared residuals.
     residual_deviation, r_squared, adjusted_r_squared, f, f_p_value, log_likelihood, aic, bic : float or ndarray, (t,)
@@ -105,6 +108,7 @@ class LinearFit:
     condition: float
     condition_bound: float
     dependencies: tuple[Dependency, ...]
+    out_of_range: tuple[int, ...]
     rows: int
     degrees_of_freedom: int
     method: str
@@ -158,6 +162,10 @@ class LinearFit:
                 for line, error, trusted in zip(lines, errors, digits, strict=True)
             ]
         fit = said("LinearFit", [*facts, *numbers("R²", self.r_squared)], lines)
+        if self.out_of_range:
+            names = self.names or tuple(f"x[{j}]" for j in range(len(self.coefficients)))
+            lost = ", ".join(names[j] for j in self.out_of_range[:5]) + ("" if len(self.out_of_range) <= 5 else ", …")
+            fit += f"\n  nearer to 0 than float64 holds: {lost}"
         return fit + "".join(f"\n  dependent: {found}" for found in self.dependencies[:5])
 
 
@@ -181,6 +189,7 @@ def _linear_fit(parts: dict[str, Any], names: Names, design: Design | None, one:
         Dependency(column, tuple(terms), constant, residual, formula)
         for column, terms, constant, residual, formula in parts["dependencies"]
     )
+    parts["out_of_range"] = tuple(sorted({column for columns in parts["out_of_range"] for column in columns}))
     return LinearFit(names=names, design=design, **parts)
 
 

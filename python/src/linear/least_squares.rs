@@ -2,7 +2,7 @@
 
 use super::{Table, columns_of, products};
 use crate::array::{Answer, vector, with_real};
-use crate::errors::OrRaise;
+use crate::errors::{Class, OrRaise, raise, with_hint};
 use crate::work;
 use numpy::PyArrayMethods;
 use pyo3::prelude::*;
@@ -63,6 +63,7 @@ pub(super) fn parts<'py>(fit: &LinearFit, names: &Bound<'py, PyAny>) -> PyResult
     let rank = fit.rank();
     let names: Vec<String> = names.extract()?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    refuse_infinite(py, fit, &names)?;
     let dependencies: Vec<_> = fit
         .dependencies()
         .iter()
@@ -88,6 +89,10 @@ pub(super) fn parts<'py>(fit: &LinearFit, names: &Bound<'py, PyAny>) -> PyResult
         .vector("intercept_digits", constant(&Coefficient::digits, f64::NAN))?
         .vector("residual_squares", of_target(&|target| target.residual_squares))?
         .vector("total_squares", of_target(&|target| target.total_squares))?
+        .with(
+            "out_of_range",
+            targets.iter().map(|target| target.out_of_range().to_vec()).collect::<Vec<_>>(),
+        )?
         .with("dependencies", dependencies)?
         .with("rank", rank.rank)?
         .with("terms", rank.terms)?
@@ -113,4 +118,18 @@ pub(super) fn parts<'py>(fit: &LinearFit, names: &Bound<'py, PyAny>) -> PyResult
         .vector("aic", statistic(|s| s.aic))?
         .vector("bic", statistic(|s| s.bic))?;
     Ok(answer.done())
+}
+
+/// Predictions are made of the coefficients as Python has them: none can be made of one that f64 cannot hold.
+fn refuse_infinite(py: Python<'_>, fit: &LinearFit, names: &[&str]) -> PyResult<()> {
+    let name = |j: usize| names.get(j).map_or_else(|| format!("x[{j}]"), |name| (*name).to_owned());
+    let infinite = fit.targets().iter().find_map(|target| {
+        let column = target.coefficients.iter().position(|c| c.value.is_infinite());
+        let constant = target.intercept.filter(|c| c.value.is_infinite()).map(|_| "the intercept".to_owned());
+        column.map(|j| format!("the coefficient of `{}`", name(j))).or(constant)
+    });
+    let Some(infinite) = infinite else { return Ok(()) };
+    let message = format!("fit: {infinite} is beyond 1.8e308; expected numbers that float64 can hold");
+    let hint = "write that column or `y` in other units, with values nearer to 1, and fit again";
+    Err(raise(py, Class::Number, with_hint(message, Some(hint.to_owned()))))
 }
