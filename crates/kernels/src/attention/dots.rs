@@ -239,10 +239,9 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
 
     #[inline(always)]
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, bf16>) -> bool {
-        let (tile, count) = (of.tile, of.tile.end - of.tile.start);
+        let count = of.tile.end - of.tile.start;
         self.pack_values(isa, &of);
-        let hides = tile.dense || of.reach.iter().any(|reach| reach.all.within(&tile) != (0..count));
-        if hides && !self.all_finite(isa, count, of.width) {
+        if of.hides_some() && !self.all_finite(isa, count, of.width) {
             self.narrowed = false;
             return false;
         }

@@ -1,7 +1,7 @@
 //! A block's two products with a tile of keys, however they are multiplied.
 //!
-//! [`Products`] is what a block asks for; wide.rs multiplies numbers in the type sums are formed in, dots.rs pairs of bf16.
-//! Here are the loops around the register tiles, which both share.
+//! [`Products`] is what a block asks for; wide.rs multiplies numbers in the type sums are formed in, dots.rs pairs of bf16, tiles.rs
+//! whole tiles of them. Here are the loops around the register tiles, which the first two share.
 
 use super::TILE_KEYS;
 use super::adjust::{Adjust, keeps_products};
@@ -43,8 +43,8 @@ pub(super) trait Products<T: Storage, S: Float<T::Real>> {
     fn left_scores(&self) -> bool {
         false
     }
-    /// `out = out·alpha + a·V` for one tile; `false`, and nothing done, where that could multiply the weight 0 of a hidden key
-    /// with something that is not finite.
+    /// `out = out·alpha + a·V` for one tile; `false`, and nothing added, where that could multiply the weight 0 of a hidden key
+    /// with something that is not finite, or where it gives up. Sums may be kept elsewhere from one `true` to the next.
     fn weigh(&mut self, isa: S, of: Weighing<'_, '_, T>) -> bool;
     /// Whether the block has numbers that cannot be multiplied in this way: it has to be computed in another.
     #[inline(always)]
@@ -255,6 +255,13 @@ pub(super) enum Tiled<'a, N> {
 }
 
 impl<T: Storage> Weighing<'_, '_, T> {
+    /// Whether some row of the block does not see some key of the tile.
+    #[inline(always)]
+    pub(super) fn hides_some(&self) -> bool {
+        let all = 0..self.tile.end - self.tile.start;
+        self.tile.dense || self.reach.iter().any(|reach| reach.all.within(&self.tile) != all)
+    }
+
     /// All columns of all rows.
     #[inline(always)]
     pub(super) fn run<S: Float<T::Real>, M: Multiply<T::Real, S>>(

@@ -12,7 +12,7 @@
 //!
 //! D and E are rounded up to whole tiles with zeros, and so are the keys of a tile.
 //!
-//! Numbers that parts cannot hold (∞, NaN, next to 0) are noticed while they are cut. The block is then computed once more without
+//! Numbers that parts cannot hold (∞, NaN, very large ones, nothing but very small ones) are noticed while they are taken apart. The block is then computed once more without
 //! tiles: they give up, and nothing that they have written is read.
 
 use super::TILE_KEYS;
@@ -38,12 +38,11 @@ const FEWEST_ROWS: [usize; MOST_PARTS] = [16, 96, 192];
 /// Quarters of the products of D and E that those of whole tiles may be at most, by the number of parts, less one.
 const MOST_QUARTERS: [usize; MOST_PARTS] = [usize::MAX, 8, 5];
 
-/// Whether whole tiles may be multiplied, and on machines that have them whether that pays. Where nothing but log-sum-exps is asked for
-/// besides the outputs, a backward pass is to come: it forms scores of f32 number by number, and they must be rounded alike in both.
+/// Whether whole tiles may be multiplied, and on machines that have them whether that pays. Log-sum-exps may be asked for by a backward
+/// pass to come: it forms scores of f32 number by number, and they must be rounded alike in both.
 #[inline]
-pub(super) fn suit<T: Storage>(isa: Isa, of: &Forward<'_, '_, T>) -> bool {
-    let for_backward = of.wants_lse && of.wanted.is_none();
-    if T::PARTS == MOST_PARTS && for_backward {
+pub(super) fn suit<T: Storage<Real = f32>>(isa: Isa, of: &Forward<'_, '_, T>) -> bool {
+    if T::PARTS == MOST_PARTS && of.wants_lse {
         return false;
     }
     let (rows, real) = (of.block.spans.len(), of.block.keys.width() + of.block.values.width());
@@ -410,15 +409,13 @@ impl<T: Storage<Real = f32>, S: TileDots> Products<T, S> for Tiles<'_> {
 
     #[inline(always)]
     fn weigh(&mut self, isa: S, mut of: Weighing<'_, '_, T>) -> bool {
-        let (tile, count) = (of.tile, of.tile.end - of.tile.start);
         let (finite, fit) = self.take_values(isa, &of);
         let narrowed = std::mem::take(&mut self.narrowed);
-        let hides = tile.dense || of.reach.iter().any(|reach| reach.all.within(&tile) != (0..count));
         if self.parts > 1 && !fit {
             self.gave_up = true;
             return false;
         }
-        if hides && !finite {
+        if of.hides_some() && !finite {
             if self.holds_sums {
                 of.inverse = None;
                 self.transpose_sums(isa, &mut of, true);

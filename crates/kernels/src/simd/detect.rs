@@ -10,7 +10,7 @@ pub enum Isa {
     Scalar,
     /// The same, with products of bf16 pairs formed in plain arithmetic: what [`Isa::Avx512Bf16`] computes, on any machine.
     ScalarBf16,
-    /// The same with products of whole tiles of bf16: what [`Isa::Amx`] computes, on any machine.
+    /// The same with products of whole tiles of bf16: what [`Isa::Amx`] computes, but for the order of sums, on any machine.
     ScalarAmx,
     /// AVX2 with FMA (`x86_64`).
     Avx2,

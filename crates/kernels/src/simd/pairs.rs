@@ -65,7 +65,7 @@ pub trait PairDots: Float<f32> {
     fn as_pairs(self, vector: Self::Vector) -> Self::Pairs;
     /// The eight leading significant bits of each lane: a bf16, the rest cut off.
     fn truncated(self, x: Self::Vector) -> Self::Vector;
-    /// The nearest number of eight significant bits to each lane; of two that are as near the larger one.
+    /// The nearest number of eight significant bits to each lane; of two that are as near the one farther from 0.
     fn rounded(self, x: Self::Vector) -> Self::Vector;
     /// `(a[i], b[i])`, cut off.
     fn zip_truncated(self, a: Self::Vector, b: Self::Vector) -> Self::Pairs;

@@ -19,9 +19,10 @@
 //! x·y = x₁y₁ + x₀y₁ + x₀y₀ + x₁y₀                      f16
 //! ```
 //!
-//! In this order each product shares an operand with the one before. Weights, which are positive, are cut off and not rounded: the
-//! parts of what they are multiplied with have either sign, so nothing that is left out adds up. Parts below 2⁻¹²⁶ count as 0, as with
-//! pairs: whoever takes numbers apart looks that they are not so small, nor too large to be rounded up, and finite (∞ − ∞ is no part).
+//! In this order each product shares an operand with the one before. Weights, which are positive, are cut off and not rounded: in
+//! three parts what is left out is multiplied with parts of either sign, and does not add up; in two it is at most 2⁻¹⁵ of a weight, a
+//! sixteenth of what f16 keeps. Parts below 2⁻¹²⁶ count as 0, as with pairs. Whoever takes numbers apart looks that they are finite
+//! (∞ − ∞ is no part), and neither so large that products overflow nor all so small that this is seen.
 
 use super::{Isa, PairDots, Scalar};
 use crate::bf16;
@@ -74,7 +75,7 @@ pub trait TileDots: PairDots {
     /// `c = a·b`, or `c += a·b`; both blocks may be the same, and both panels.
     ///
     /// # Safety
-    /// [`TileDots::begin_tiles`] must have been called; all that [`TileProduct`] names must be valid for reading, and `c` for writing.
+    /// [`TileDots::begin_tiles`] must have been called on this thread, and no [`TileDots::end_tiles`] since; all that [`TileProduct`] names must be valid for reading, and `c` for writing.
     unsafe fn multiply_tiles(self, of: &TileProduct);
 }
 
@@ -135,7 +136,7 @@ unsafe fn by_pairs<S: PairDots>(isa: S, of: &TileProduct) {
                             let a = of.a[block].offset(row as isize * of.a_row);
                             let a = a.add(step * of.a_step + left * of.a_part);
                             let b = of.b[panel].add(step * TILE_DEPTH * lanes + right * of.b_part);
-                            // A tile adds its own products up first, as the instruction does.
+                            // A tile adds its own products up first, as the instruction does (which keeps even and odd places apart).
                             let mut own = isa.splat(0.0);
                             for pair in 0..TILE_DEPTH / 2 {
                                 let one = isa.splat_pair_at(a.add(2 * pair));

@@ -181,6 +181,34 @@ fn huge_scores_neither_overflow_nor_vanish() {
 }
 
 #[test]
+fn a_score_that_overflows_downwards_weighs_nothing_and_very_small_numbers_count() {
+    let (rows, keys, width) = (20, 40, 32);
+    let (mut q, mut k) = (numbers::<f32>(1, rows * width, 1.0), numbers::<f32>(2, keys * width, 1.0));
+    let small = numbers::<f32>(3, keys * width, 1e-33);
+    let v = numbers::<f32>(4, keys * width, 1.0);
+    for row in 0..rows {
+        q[row * width] = 1e4;
+    }
+    for key in 0..keys {
+        k[key * width] = if key == 7 { -1.2e38 } else { 0.0 };
+    }
+    for (k, v) in [(&k, &v), (&small, &v), (&small, &small)] {
+        let view = |data| View::new(data, &[keys, width]).unwrap();
+        let q = View::new(&q, &[rows, width]).unwrap();
+        let problem = Problem::new(q, view(k), view(v), Options::default()).unwrap();
+        let expected = reference::attend(&problem);
+        let largest = expected.values.iter().fold(0.0, |max: f64, x| x.abs().max(max));
+        for isa in Isa::available() {
+            for request in [Request::default(), Request { entropy: true, ..Request::default() }] {
+                let found = to_f64(&forward_on(isa, &problem, &request).values);
+                let error = distance(&found, &expected.values);
+                assert!(error <= 1e-5 * largest, "{isa}: {error:e} of {largest:e}");
+            }
+        }
+    }
+}
+
+#[test]
 fn any_rectangle_of_the_weights_agrees_with_the_reference() {
     let case = Case::new([2, 4, 2, 30, 50, 8, 3], Ask::Everything);
     let data = Data::<f32>::new(&case);

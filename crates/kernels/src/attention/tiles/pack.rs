@@ -11,24 +11,25 @@ use crate::bf16;
 use crate::simd::{MOST_LANES, TILE_DEPTH, TILE_ROWS, TileDots};
 use std::ops::Range;
 
-/// Below this the last bits of a third part, 2²⁴ times smaller, could be taken for 0.
-const SMALLEST: f32 = f32::MIN_POSITIVE * (1u32 << 30) as f32;
-/// Above this rounding up could give an infinity.
-const LARGEST: f32 = f32::MAX / 2.0;
+/// What the largest number of a tile must exceed: parts and their products with weights count as 0 below 2⁻¹²⁶, which must not be
+/// seen beside it.
+const SMALLEST: f32 = 1.0 / (1u64 << 60) as f32;
+/// What no number may exceed: were a product of parts to overflow, another would with the opposite sign, and −∞ + ∞ is no score.
+const LARGEST: f32 = (1u64 << 56) as f32;
 
-/// What has been seen among numbers that were cut.
+/// What has been seen among numbers that were taken apart.
 #[derive(Clone, Copy)]
 struct Watch<V> {
     /// 0 unless there was an infinity or NaN.
     zero: V,
-    /// Whether one was next to 0, or too large to be rounded up.
-    unfit: bool,
+    /// The largest size, where it is looked for.
+    largest: V,
 }
 
 impl<V: Copy> Watch<V> {
     #[inline(always)]
     fn new<S: TileDots<Vector = V>>(isa: S) -> Self {
-        Watch { zero: isa.splat(0.0), unfit: false }
+        Watch { zero: isa.splat(0.0), largest: isa.splat(0.0) }
     }
 
     #[inline(always)]
@@ -36,9 +37,7 @@ impl<V: Copy> Watch<V> {
         let none = isa.splat(0.0);
         self.zero = isa.mul_add(x, none, self.zero);
         if parts > 1 {
-            let size = isa.max(x, isa.sub(none, x));
-            let small = isa.greater(isa.splat(SMALLEST), size) & isa.greater(size, none);
-            self.unfit |= small | isa.greater(size, isa.splat(LARGEST)) != 0;
+            self.largest = isa.max(self.largest, isa.max(x, isa.sub(none, x)));
         }
     }
 
@@ -47,10 +46,11 @@ impl<V: Copy> Watch<V> {
         isa.sum(self.zero) == 0.0
     }
 
-    /// Whether all of it can be cut into several parts.
+    /// Whether the sum of several parts serves for all of it.
     #[inline(always)]
     fn is_fit<S: TileDots<Vector = V>>(self, isa: S) -> bool {
-        !self.unfit && self.is_finite(isa)
+        let exceeds = |bound: f32| isa.greater(self.largest, isa.splat(bound)) != 0;
+        self.is_finite(isa) && !exceeds(LARGEST) && (exceeds(SMALLEST) || !exceeds(0.0))
     }
 }
 

@@ -22,7 +22,7 @@ fn has_tiles() -> bool {
     __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & BOTH == BOTH
 }
 
-/// Asks for the tiles' registers, which threads that begin later have too. A system that does not know of them, or whose signal
+/// Asks for the tiles' registers, for all threads of the process. A system that does not know of them, or whose signal
 /// stacks have no room for them, says no.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn ask() -> bool {
