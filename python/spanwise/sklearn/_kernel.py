@@ -94,7 +94,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
 
     def _degree(self) -> int:
         # scikit-learn takes 3.0 for 3.
-        degree = int(self.degree) if isinstance(self.degree, float) and self.degree.is_integer() else self.degree
+        degree: Any = self.degree
+        if isinstance(degree, float) and degree.is_integer():
+            degree = int(degree)
         return whole("KernelRidge", "degree", degree, "a whole number from 0 to 2**32 - 1", (1 << 32) - 1)
 
     def predict(self, X: Any) -> F64:
