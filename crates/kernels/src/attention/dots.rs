@@ -18,7 +18,8 @@
 //! that the log-sum-exp, the statistics and the backward pass speak of, the rounding of many weights cancels in the sum of
 //! values as it would in the denominator, and a weight that alone decides a row is the largest, 2⁰, which is exact.
 //!
-//! Where a panel sees only one key of a pair the other weighs 0, and its value is multiplied by that: so a tile counts as hiding something unless all rows see all of it.
+//! Where a panel sees only one key of a pair the other weighs 0, and its value is multiplied by that: so a tile counts as hiding
+//! something unless all rows see all of it.
 
 use super::TILE_KEYS;
 use super::block::{Attend, Forward, SLOT_KEYS};

@@ -126,7 +126,7 @@ impl Isa {
     }
 
     /// Emulations are for tests alone: nobody gets one without asking. Nor does anybody get pairs from a processor that multiplies
-    /// them at half the rate of single numbers, as those of Intel do: they have tiles for it, or had better widen.
+    /// them at half the rate of single numbers, as those of Intel were seen to: they have tiles for it, or had better widen.
     fn best() -> Isa {
         let is_slow = |isa| isa == Isa::Avx512Bf16 && is_by_intel();
         let is_best = |&isa: &Isa| !matches!(isa, Isa::ScalarBf16 | Isa::ScalarAmx) && !is_slow(isa);
