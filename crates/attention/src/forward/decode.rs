@@ -11,6 +11,8 @@ use spanwise_kernels::simd::{Isa, Real};
 
 /// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
 const FEW_ROWS: usize = 4;
+/// Pieces of work that are wanted: groups are cut into runs where they are fewer. A longer run is read faster.
+const ENOUGH_RUNS: usize = 32;
 /// Runs of keys to a group, at most.
 const MOST_RUNS: usize = 8;
 /// A run has at least about so many keys.
@@ -36,7 +38,7 @@ pub(super) fn run<T: Storage>(
 ) {
     let Sizes { b, h, g, n, m, e, .. } = problem.sizes;
     let rows = h / g * n;
-    let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
+    let runs = (m / KEYS_PER_RUN).min(ENOUGH_RUNS / (b * g).max(1)).clamp(1, MOST_RUNS);
     let keys = m.div_ceil(runs).next_multiple_of(64);
     let item = |of: usize| Item { batch: of / g, group: of % g, rows: 0..rows, size: rows };
     let one = |at: usize, scratch: &mut Scratch<T::Real>| -> Run<T::Real> {

@@ -1,12 +1,13 @@
 //! Weighted sums of value rows, lanes along the width.
 //!
 //! ```text
-//! for each key that is not hidden:  o[column] += a[key]·v[key][column]
+//! for each key that is not hidden:  s[column] += a[key]·v[key][column]
 //! ```
 //!
 //! Memory is read from front to back: whole rows are added, in registers where they fit and otherwise in memory, two rows for
 //! each time the sums are read and written; with thirty-two registers sixteen vectors of columns at a time. Where few vectors
-//! make a row, several keys are added up side by side, so that no sum waits for the one before it.
+//! make a row, several keys are added up side by side, so that no sum waits for the one before it, and put together every
+//! [`TOGETHER`] keys: keys may come in any number of calls that begin at a multiple of it, and give the same sums.
 
 use super::rows::Rows;
 use super::storage::Storage;
@@ -15,7 +16,10 @@ use crate::simd::{Float, Real, Registers};
 /// What a hidden key weighs until the values are added up: its value is not even looked at.
 pub(super) const HIDDEN: f64 = -1.0;
 
-/// `o += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; columns of `o` lie as
+/// Sums side by side are put together after so many keys.
+pub(super) const TOGETHER: usize = 64;
+
+/// `s += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; the columns of `s` lie as
 /// [`Storage::load_two_at`] gives them.
 #[inline(always)]
 pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
@@ -23,23 +27,22 @@ pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
     weights: &[T::Real],
     values: Rows<'_, T>,
     sums: &mut [T::Real],
-    out: &mut [T::Real],
 ) {
     let mut column = 0;
     if S::REGISTERS == Registers::ThirtyTwo {
-        while out.len() - column >= 16 * S::LANES {
-            column += add_columns::<T, S, 16, 1>(isa, weights, values, out, column);
+        while sums.len() - column >= 16 * S::LANES {
+            column += add_columns::<T, S, 16, 1>(isa, weights, values, sums, column);
         }
-    } else if out.len() > 8 * S::LANES {
-        column = add_rows::<T, S>(isa, weights, values, sums, out);
+    } else if sums.len() > 8 * S::LANES {
+        column = add_rows::<T, S>(isa, weights, values, sums);
     }
-    while column < out.len() {
-        column += match (out.len() - column) / S::LANES {
-            8.. => add_columns::<T, S, 8, 1>(isa, weights, values, out, column),
-            4.. => add_columns::<T, S, 4, 2>(isa, weights, values, out, column),
-            2.. => add_columns::<T, S, 2, 4>(isa, weights, values, out, column),
-            1.. => add_columns::<T, S, 1, 4>(isa, weights, values, out, column),
-            0 => add_rest(isa, weights, values, out, column),
+    while column < sums.len() {
+        column += match (sums.len() - column) / S::LANES {
+            8.. => add_columns::<T, S, 8, 1>(isa, weights, values, sums, column),
+            4.. => add_columns::<T, S, 4, 2>(isa, weights, values, sums, column),
+            2.. => add_columns::<T, S, 2, 4>(isa, weights, values, sums, column),
+            1.. => add_columns::<T, S, 1, 4>(isa, weights, values, sums, column),
+            0 => add_rest(isa, weights, values, sums, column),
         };
     }
 }
@@ -51,12 +54,9 @@ fn add_rows<T: Storage, S: Float<T::Real>>(
     weights: &[T::Real],
     values: Rows<'_, T>,
     sums: &mut [T::Real],
-    out: &mut [T::Real],
 ) -> usize {
-    let lanes = S::LANES;
-    let whole = out.len() - out.len() % lanes;
+    let whole = sums.len() - sums.len() % S::LANES;
     let sums = &mut sums[..whole];
-    sums.fill(T::Real::ZERO);
     let hidden = |key: usize| weights[key] < T::Real::ZERO;
     let mut key = 0;
     while key < weights.len() {
@@ -70,10 +70,6 @@ fn add_rows<T: Storage, S: Float<T::Real>>(
             add_scaled::<T, S, 1>(isa, [weights[key]], [values.row(key)], sums);
             key += 1;
         }
-    }
-    for column in (0..whole).step_by(lanes) {
-        let out = &mut out[column..][..lanes];
-        isa.store(isa.add(isa.load(&sums[column..]), isa.load(out)), out);
     }
     whole
 }
@@ -124,40 +120,50 @@ fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
-    out: &mut [T::Real],
+    to: &mut [T::Real],
     column: usize,
 ) -> usize {
     let lanes = S::LANES;
+    let to = &mut to[column..][..C * lanes];
     let mut sums = [[isa.splat(T::Real::ZERO); C]; R];
-    for first in (0..weights.len()).step_by(R) {
-        for r in 0..R {
-            if first + r >= weights.len() || weights[first + r] < T::Real::ZERO {
-                continue;
+    for c in 0..C {
+        sums[0][c] = isa.load(&to[c * lanes..]);
+    }
+    // One sum of each column needs no putting together, and a loop that ends rarely is read faster.
+    let together = if R == 1 { weights.len().max(1) } else { TOGETHER };
+    for start in (0..weights.len()).step_by(together) {
+        let end = weights.len().min(start + together);
+        for first in (start..end).step_by(R) {
+            for r in 0..R {
+                if first + r >= end || weights[first + r] < T::Real::ZERO {
+                    continue;
+                }
+                let weight = isa.splat(weights[first + r]);
+                let value = values.row(first + r)[column..][..C * lanes].as_ptr();
+                // SAFETY: the row holds C vectors from `column` on.
+                unsafe {
+                    let mut c = 0;
+                    while c + 2 <= C {
+                        let [x, y] = T::load_two_at(isa, value.add(c * lanes));
+                        sums[r][c] = isa.mul_add(weight, x, sums[r][c]);
+                        sums[r][c + 1] = isa.mul_add(weight, y, sums[r][c + 1]);
+                        c += 2;
+                    }
+                    if c < C {
+                        sums[r][c] = isa.mul_add(weight, T::load_at(isa, value.add(c * lanes)), sums[r][c]);
+                    }
+                }
             }
-            let weight = isa.splat(weights[first + r]);
-            let value = values.row(first + r)[column..][..C * lanes].as_ptr();
-            // SAFETY: the row holds C vectors from `column` on.
-            unsafe {
-                let mut c = 0;
-                while c + 2 <= C {
-                    let [x, y] = T::load_two_at(isa, value.add(c * lanes));
-                    sums[r][c] = isa.mul_add(weight, x, sums[r][c]);
-                    sums[r][c + 1] = isa.mul_add(weight, y, sums[r][c + 1]);
-                    c += 2;
-                }
-                if c < C {
-                    sums[r][c] = isa.mul_add(weight, T::load_at(isa, value.add(c * lanes)), sums[r][c]);
-                }
+        }
+        for r in 1..R {
+            for c in 0..C {
+                sums[0][c] = isa.add(sums[0][c], sums[r][c]);
+                sums[r][c] = isa.splat(T::Real::ZERO);
             }
         }
     }
     for c in 0..C {
-        let out = &mut out[column + c * lanes..][..lanes];
-        let mut sum = sums[0][c];
-        for r in 1..R {
-            sum = isa.add(sum, sums[r][c]);
-        }
-        isa.store(isa.add(sum, isa.load(out)), out);
+        isa.store(sums[0][c], &mut to[c * lanes..]);
     }
     C * lanes
 }
@@ -168,17 +174,17 @@ fn add_rest<T: Storage, S: Float<T::Real>>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
-    out: &mut [T::Real],
+    sums: &mut [T::Real],
     column: usize,
 ) -> usize {
-    let mut sum = isa.splat(T::Real::ZERO);
+    let to = &mut sums[column..];
+    let mut sum = isa.load_first(to);
     for key in 0..weights.len() {
         if weights[key] < T::Real::ZERO {
             continue;
         }
         sum = isa.mul_add(isa.splat(weights[key]), T::load_first(isa, &values.row(key)[column..]), sum);
     }
-    let out = &mut out[column..];
-    isa.store_first(isa.add(sum, isa.load_first(out)), out);
-    out.len()
+    isa.store_first(sum, to);
+    to.len()
 }

@@ -117,6 +117,13 @@ impl<'a, A: Element> Rows<'a, A> {
         &self.data[(self.start + row as isize * self.stride) as usize..][..self.width]
     }
 
+    /// Where row 0 begins, once it is certain that the first `rows` rows lie within the data: row `i` begins `i·stride` behind.
+    #[inline(always)]
+    pub(super) fn first_of(&self, rows: usize) -> *const A {
+        let _ends = (self.row(0), self.row(rows - 1));
+        self.start()
+    }
+
     /// Asks for some rows, which nobody has to read.
     #[inline(always)]
     pub(super) fn fetch(&self, rows: Range<usize>) {

@@ -8,7 +8,9 @@
 //!     for each piece:  o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
 //! ```
 //!
-//! While weights are formed nothing is read, so chunks are long; a piece stays in cache until the last row has used it.
+//! While weights are formed nothing is read, so chunks are long. A piece is a whole chunk where that lies in one place, since reading slows
+//! down wherever a loop ends, and otherwise as much of it as lies on one page. The values of a chunk are added up before they are added to
+//! the sums so far; how the chunk is cut into pieces does not change a bit of them.
 //!
 //! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored. bf16 come as even and odd
 //! halves of words, so queries are parted into halves first and outputs joined last.
@@ -16,7 +18,7 @@
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::TILE_KEYS;
-use super::add::{HIDDEN, add_values};
+use super::add::{HIDDEN, TOGETHER, add_values};
 use super::dense::adjust_row;
 use super::exp::exp2;
 use super::part::{Block, Span};
@@ -31,8 +33,8 @@ use std::f64::consts::LOG2_E;
 
 /// Keys whose weights are formed at once: a tile's, which is what [`adjust_row`] takes.
 const CHUNK: usize = TILE_KEYS;
-/// Keys that are read at once; divides [`CHUNK`]. Their values are added up before they are added to the sums so far.
-const PIECE: usize = 64;
+/// Keys that are read at once where a chunk does not lie in one place; divides [`CHUNK`].
+const PIECE: usize = TOGETHER;
 /// Sums of one product, so that they do not wait for each other.
 const SUMS: usize = 4;
 /// So few products are added up one by one, and not as a square.
@@ -75,7 +77,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         let (packed, sums) = scratch
             .wide
             .packed
-            .reserve(PIECE * depth.max(width) + width)
+            .reserve(PIECE * depth.max(width) + rows * width)
             .split_at_mut(PIECE * depth.max(width));
         let seen =
             block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
@@ -83,7 +85,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         while start < seen.end {
             // Chunks and pieces end at multiples of their size, so that no piece straddles two pages of a cache.
             let chunk = Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK) };
-            for piece in pieces(chunk) {
+            for piece in pieces(&block.keys, chunk) {
                 let scores = &mut scores[piece.start - start..];
                 score::<T, S>(isa, &block.keys, piece, queries, packed, (scores, stride));
             }
@@ -96,9 +98,13 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
                 weigh(isa, scores, [&mut run.max[row], &mut run.sum[row]], out);
                 drop_out(&block, row, start, &mut scores[..chunk.len()]);
             }
-            for piece in pieces(chunk) {
+            sums.fill(T::Real::ZERO);
+            for piece in pieces(&block.values, chunk) {
                 let weights = &scores[piece.start - start..];
-                add_piece::<T, S>(isa, &block.values, piece, (weights, stride), [packed, sums], &mut run.out);
+                add_piece::<T, S>(isa, &block.values, piece, (weights, stride), packed, sums);
+            }
+            for (o, &sum) in run.out.iter_mut().zip(&*sums) {
+                *o += sum;
             }
             start = chunk.end;
         }
@@ -135,12 +141,15 @@ fn join_halves<A: Real, S: Float<A>>(line: &mut [A]) {
     }
 }
 
-/// A chunk, piece by piece.
+/// A chunk of keys or values, piece by piece.
 #[inline(always)]
-fn pieces(chunk: Span) -> impl Iterator<Item = Span> {
-    let first = chunk.start / PIECE;
-    (first..chunk.end.div_ceil(PIECE))
-        .map(move |at| Span { start: at * PIECE, end: (at + 1) * PIECE }.common(chunk))
+fn pieces<T: Storage>(table: &Table<'_, T>, chunk: Span) -> impl Iterator<Item = Span> {
+    // A chunk that begins elsewhere is cut where pages are, so that keys are grouped alike.
+    let in_one_place = chunk.start % PIECE == 0 && Rows::lying(table, [chunk.start, chunk.end]).is_some();
+    let size = if in_one_place { CHUNK } else { PIECE };
+    let first = chunk.start / size;
+    (first..chunk.end.div_ceil(size))
+        .map(move |at| Span { start: at * size, end: (at + 1) * size }.common(chunk))
 }
 
 /// `s[row][key] = q[row]·k[key]` for the keys of a piece, which are widened on the way; `packed` is for those that do not lie
@@ -169,27 +178,27 @@ fn score<T: Storage, S: Float<T::Real>>(
     }
 }
 
-/// `o[row] += Σ a[row][key]·v[key]` for the keys of a piece.
+/// `s[row] += Σ a[row][key]·v[key]` for the keys of a piece.
 #[inline(always)]
 fn add_piece<T: Storage, S: Float<T::Real>>(
     isa: S,
     values: &Table<'_, T>,
     piece: Span,
     (weights, stride): (&[T::Real], usize),
-    [packed, sums]: [&mut [T::Real]; 2],
-    out: &mut [T::Real],
+    packed: &mut [T::Real],
+    sums: &mut [T::Real],
 ) {
     let (range, count, width) = ([piece.start, piece.end], piece.len(), values.width());
-    let rows = out.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
+    let rows = sums.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
     if let Some(lying) = Rows::lying(values, range) {
-        for (out, weights) in rows {
-            add_values::<T, S>(isa, &weights[..count], lying, sums, out);
+        for (sums, weights) in rows {
+            add_values::<T, S>(isa, &weights[..count], lying, sums);
         }
     } else {
         pack::<T, S>(isa, values, piece, packed);
-        for (out, weights) in rows {
+        for (sums, weights) in rows {
             let values = Rows::gapless(packed, width);
-            add_values(isa, &weights[..count], values, sums, out);
+            add_values(isa, &weights[..count], values, sums);
         }
     }
 }
@@ -249,24 +258,24 @@ fn dots_of<T: Storage, S: Float<T::Real>, const C: usize>(
     query: &[T::Real],
     keys: Rows<'_, T>,
 ) -> S::Vector {
-    let lanes = S::LANES;
+    assert!(keys.width() == C * S::LANES);
     let mut q = [isa.splat(T::Real::ZERO); C];
     for c in 0..C {
-        q[c] = isa.load(&query[c * lanes..]);
+        q[c] = isa.load(&query[c * S::LANES..]);
     }
     let mut square = isa.square(q[0]);
-    for i in 0..lanes {
-        let key = keys.row(i)[..C * lanes].as_ptr();
-        // SAFETY: the row holds C vectors.
+    let (first, stride) = (keys.first_of(S::LANES), keys.stride());
+    for i in 0..S::LANES {
+        // SAFETY: the rows lie within the data, and each holds C vectors. One sum, so that they are read from front to back.
         unsafe {
+            let key = first.offset(i as isize * stride);
             let [x, y] = T::load_two_at(isa, key);
-            let (mut even, mut odd) = (isa.mul(x, q[0]), isa.mul(y, q[1]));
+            let mut sum = isa.mul_add(y, q[1], isa.mul(x, q[0]));
             for c in (2..C).step_by(2) {
-                let [x, y] = T::load_two_at(isa, key.add(c * lanes));
-                even = isa.mul_add(x, q[c], even);
-                odd = isa.mul_add(y, q[c + 1], odd);
+                let [x, y] = T::load_two_at(isa, key.add(c * S::LANES));
+                sum = isa.mul_add(y, q[c + 1], isa.mul_add(x, q[c], sum));
             }
-            square.as_mut()[i] = isa.add(even, odd);
+            square.as_mut()[i] = sum;
         }
     }
     isa.row_sums(square)
