@@ -3,7 +3,9 @@
 //! A thread of `rayon` that finds nothing to do looks again thirty times before it sleeps, and each time gives its turn to whoever
 //! else wants the core. Beside a thread that never rests (the linear algebra under `NumPy` and `SciPy` leaves one spinning for a tenth
 //! of a second after each call) Linux counts every such gift against the giver, and the next piece of work waits until whole turns
-//! of the other have made up for it: fits of several passes took half as long again. A thread that sleeps keeps what is due to it.
+//! of the other have made up for it: fits of several passes took half as long again. A thread that sleeps keeps what is due to it. But
+//! who sleeps gives the core away, and beside such a thread has it back after one of its turns, some milliseconds: so the caller, who
+//! is waited for, does not sleep while others end the last pieces of a pass, unless that takes long.
 //!
 //! ```text
 //!  each ──► this thread ──┐  takes the next item until none is left
@@ -18,10 +20,11 @@ use crate::stop;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, LocalKey};
-use std::{mem, process};
+use std::time::{Duration, Instant};
+use std::{hint, mem, process};
 
 /// Multiplications that are worth waking a thread: about a tenth of a millisecond.
 const WORTH_A_THREAD: usize = 2_000_000;
@@ -70,6 +73,9 @@ pub fn with_exactly<R>(threads: usize, work: impl FnOnce() -> R) -> R {
     with_threads(threads, work)
 }
 
+/// How long the caller waits for the others before it sleeps: the last pieces of most passes take less.
+const AWAKE: Duration = Duration::from_micros(300);
+
 type Work<'w> = dyn Fn() + Sync + 'w;
 
 thread_local! {
@@ -94,6 +100,8 @@ struct Crew {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
+    /// How many are at work; changed under the lock, so that who waits for `idle` misses nothing.
+    busy: AtomicUsize,
     /// There is a call, or all is over.
     called: Condvar,
     /// Nobody is busy any more.
@@ -103,8 +111,6 @@ struct Shared {
 #[derive(Default)]
 struct State {
     call: Option<Call>,
-    /// How many are at work.
-    busy: usize,
     /// What one of them panicked with.
     panic: Option<Box<dyn Any + Send>>,
     /// Whether the threads are to end.
@@ -162,8 +168,9 @@ impl Crew {
         let lent = unsafe { mem::transmute::<&Work<'_>, &'static Work<'static>>(work) };
         let closing = Closing(&self.shared);
         locked(&self.shared.state).call = Some(Call { work: lent, heeded: stop::heeded(), open: others });
-        // All at once: woken one by another they would come too late beside threads that never rest.
-        (0..others).for_each(|_| self.shared.called.notify_one());
+        // All at once, those too for whom the call is not open: the first one to be woken may take this thread's core, and keep it for
+        // milliseconds, before a second call of the system has woken another.
+        self.shared.called.notify_all();
         sharing(work);
         drop(closing);
         let panic = locked(&self.shared.state).panic.take();
@@ -185,10 +192,15 @@ struct Closing<'c>(&'c Shared);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        let mut state = locked(&self.0.state);
-        state.call = None;
-        while state.busy > 0 {
-            state = self.0.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let Shared { state, busy, idle, .. } = self.0;
+        locked(state).call = None;
+        let start = Instant::now();
+        while busy.load(Ordering::Acquire) > 0 && start.elapsed() < AWAKE {
+            hint::spin_loop();
+        }
+        let mut state = locked(state);
+        while busy.load(Ordering::Acquire) > 0 {
+            state = idle.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -205,13 +217,12 @@ impl Shared {
             };
             call.open -= 1;
             let (work, heeded) = (call.work, call.heeded.clone());
-            state.busy += 1;
+            self.busy.fetch_add(1, Ordering::AcqRel);
             drop(state);
             let panic = catch_unwind(AssertUnwindSafe(|| stop::heeding(heeded, || sharing(work)))).err();
             state = locked(&self.state);
-            state.busy -= 1;
             state.panic = panic.or(state.panic.take());
-            if state.busy == 0 {
+            if self.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.idle.notify_one();
             }
         }
