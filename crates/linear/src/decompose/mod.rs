@@ -30,7 +30,7 @@ pub use qr::{Qr, qr, qr_full};
 pub use svd::{Sketch, Svd, svd, svd_full, svd_randomized, svd_truncated};
 
 pub(crate) use eigen::check_symmetric;
-pub(crate) use pivoted_qr::of_matrix as pivoted;
+pub(crate) use pivoted_qr::of_stored as pivoted;
 pub(crate) use svd::factored;
 
 use spanwise_kernels::Matrix;
