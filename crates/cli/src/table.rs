@@ -1,10 +1,12 @@
 //! Tables as the rows of a model: columns chosen, categories made numbers, batch by batch.
 
 mod batch;
+mod gather;
 mod separator;
 mod words;
 
 pub(crate) use batch::{Role, Rows};
+pub(crate) use gather::{gather, most_kept};
 
 use crate::args::{MissingWord, Pick};
 use crate::failure::Usage;

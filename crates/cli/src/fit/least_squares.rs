@@ -7,7 +7,7 @@ use super::{asked, encoded};
 use crate::args::Fit;
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::table::{Rows, Source};
+use crate::table::{Rows, Source, gather};
 use anyhow::Context;
 use spanwise::View;
 use spanwise::linear::design::Design;
@@ -76,6 +76,13 @@ fn intervals(fit: &LinearFit, x: View<'_, f64>, confidence: f64) -> anyhow::Resu
     })
 }
 
+/// Adds rows of `width` features to the summary.
+fn push(stream: &mut Option<SummaryStream>, width: usize, rows: &Rows) -> anyhow::Result<()> {
+    let stream = stream.get_or_insert_with(|| SummaryStream::new(width, 1));
+    let x = View::new(&rows.x, &[rows.count(), rows.width])?;
+    Ok(stream.push(&x, &rows.y[..], rows.weights.as_deref())?)
+}
+
 /// The rows of a table: kept, or gone through a summary.
 struct Gathered {
     design: Design,
@@ -99,24 +106,11 @@ impl Gathered {
     ) -> anyhow::Result<Self> {
         let mut source = Source::open(&asked(args, settings, file, quiet))?;
         let (design, bits) = (source.design().clone(), source.bits());
-        let kept = Some(Rows::default());
-        let mut gathered = Gathered { design, kept, stream: None, read: 0, dropped: 0, filled: 0, bits };
-        while let Some(rows) = source.next_rows()? {
-            gathered.read += rows.read;
-            gathered.dropped += rows.dropped();
-            gathered.filled += rows.filled;
-            match &mut gathered.kept {
-                Some(kept) if kept.x.len() + rows.x.len() <= settings.most_kept => kept.append(rows),
-                _ => {
-                    gathered.let_go()?;
-                    gathered.push(&rows)?;
-                }
-            }
-        }
-        if gathered.read == gathered.dropped {
-            let message = format!("{file}: no row is left of {}", gathered.read);
-            return Err(Usage::with_hint(message, "every row has a missing value").into());
-        }
+        let mut stream = None;
+        let width = design.names().len();
+        let rows = gather(&mut source, file, settings.most_kept, |rows| push(&mut stream, width, rows))?;
+        let (kept, read, dropped, filled) = (rows.kept, rows.read, rows.dropped, rows.filled);
+        let mut gathered = Gathered { design, kept, stream, read, dropped, filled, bits };
         if summarise {
             gathered.let_go()?;
         }
@@ -128,16 +122,9 @@ impl Gathered {
         if let Some(kept) = self.kept.take()
             && kept.count() > 0
         {
-            self.push(&kept)?;
+            push(&mut self.stream, self.design.names().len(), &kept)?;
         }
         Ok(())
-    }
-
-    fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
-        let width = self.design.names().len();
-        let stream = self.stream.get_or_insert_with(|| SummaryStream::new(width, 1));
-        let x = View::new(&rows.x, &[rows.count(), rows.width])?;
-        Ok(stream.push(&x, &rows.y[..], rows.weights.as_deref())?)
     }
 
     fn fit(&self, least: &LeastSquares) -> anyhow::Result<LinearFit> {

@@ -4,11 +4,10 @@ use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
 use crate::out::{check_not_read, check_regular};
+use crate::table::most_kept;
 use clap::ValueEnum;
 use spanwise::linear::fit::Landmarks;
 
-/// Rows up to this many MiB are kept.
-const MEMORY: usize = 128;
 const CONFIDENCE: f64 = 0.95;
 
 /// How a penalty is chosen.
@@ -74,7 +73,7 @@ impl Settings {
             degree,
             choose: choose(args)?,
             landmarks: landmarks(args)?,
-            most_kept: if args.stream { 0 } else { args.memory.unwrap_or(MEMORY).saturating_mul(1 << 17) },
+            most_kept: most_kept(args.stream, args.memory),
         })
     }
 }
