@@ -2,13 +2,16 @@
 
 mod explain;
 mod linear;
+mod measure;
 pub(crate) mod names;
+mod project;
 
 pub(crate) use explain::{Explain, SampleArgs};
 pub(crate) use linear::{
-    Decompose, FactorMethod, Fit, KernelWord, Kind, Measure, MissingWord, Model, Pick, Project, Solve,
-    SolveMethod,
+    Decompose, FactorMethod, Fit, KernelWord, Kind, MissingWord, Model, Pick, Solve, SolveMethod,
 };
+pub(crate) use measure::Measure;
+pub(crate) use project::Project;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -67,7 +70,7 @@ pub(crate) enum Verb {
     Fit(Box<Fit>),
 
     /// Split vectors by a column space: the part inside, the part outside, the angle
-    #[command(after_help = linear::PROJECT_HELP)]
+    #[command(after_help = project::PROJECT_HELP)]
     Project(Project),
 
     /// Write a matrix as a product: QR, SVD, eigen, principal components, low rank
@@ -78,8 +81,8 @@ pub(crate) enum Verb {
     #[command(after_help = linear::SOLVE_HELP)]
     Solve(Solve),
 
-    /// Rank, conditioning, dependencies, span and hull membership of a table
-    #[command(after_help = linear::MEASURE_HELP)]
+    /// Rank, conditioning, dependencies, angles, span and hull membership of a table
+    #[command(after_help = measure::MEASURE_HELP)]
     Measure(Box<Measure>),
 
     /// Explain a table with a target, or attention: findings, evidence, what to do

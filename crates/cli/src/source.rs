@@ -2,8 +2,8 @@
 
 use crate::failure::Usage;
 use anyhow::Context;
-use spanwise::Matrix;
 use spanwise::example::Array;
+use spanwise::{Dtype, Matrix};
 use spanwise_io::{Kind, Tensor, parse_matrix, read_tensor};
 use std::path::Path;
 
@@ -12,6 +12,8 @@ use std::path::Path;
 pub(crate) struct Sources {
     /// The argument that took standard input.
     stdin: Option<&'static str>,
+    /// The fewest binary digits of an array so far.
+    bits: Option<u32>,
 }
 
 impl Sources {
@@ -31,7 +33,15 @@ impl Sources {
         } else if is_inline(text) {
             return parse_matrix(text).with_context(|| format!("`{argument}`"));
         }
-        read_tensor(text).with_context(|| format!("`{argument}`"))
+        let tensor = read_tensor(text).with_context(|| format!("`{argument}`"))?;
+        let bits = tensor.kind().dtype().map(Dtype::bits);
+        self.bits = self.bits.into_iter().chain(bits).min();
+        Ok(tensor)
+    }
+
+    /// Binary digits that the numbers read so far have where they are stored, the fewest of all arrays.
+    pub(crate) fn bits(&self) -> u32 {
+        self.bits.unwrap_or(f64::MANTISSA_DIGITS)
     }
 
     /// The same in f64.

@@ -4,16 +4,6 @@ use super::names::{self, Names};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-pub(crate) const MEASURE_HELP: &str = "\
-Examples:
-  spanwise measure examples/longley.csv --exclude TOTEMP
-  spanwise measure examples/longley.csv --span-column TOTEMP     is TOTEMP in the span of the others?
-  spanwise measure \"0,0;4,0;0,4\" --hull \"1,1;4,4\"                are these points in the triangle?
-
-Rank is decided on columns scaled to length 1. Text columns become one column of 0 and 1 per level.
-
-Exit code: 0 done, 1 a vector or point that was asked about lies outside, 2 bad usage or bad input.";
-
 pub(crate) const DECOMPOSE_HELP: &str = "\
 Examples:
   spanwise decompose examples/longley.csv --kind svd
@@ -32,13 +22,6 @@ Examples:
 
 Every answer comes with its residual, its backward error and an estimate of the condition number. \
 No inverse is ever formed.";
-
-pub(crate) const PROJECT_HELP: &str = "\
-Examples:
-  spanwise project examples/longley.csv --onto GNP,YEAR --vector-column TOTEMP
-  spanwise project x.csv --vector v.npy --out parts.csv
-
-The part inside is the closest vector in the span; the part outside is orthogonal to every column.";
 
 pub(crate) const FIT_HELP: &str = "\
 Examples:
@@ -105,7 +88,7 @@ impl Pick {
 }
 
 /// One character of one byte that does not belong to numbers or quotation.
-fn delimiter(text: &str) -> Result<u8, String> {
+pub(super) fn delimiter(text: &str) -> Result<u8, String> {
     let byte = match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => b'\t',
         (_, &[byte]) => byte,
@@ -125,43 +108,6 @@ pub(crate) enum MissingWord {
     Error,
     Drop,
     Mean,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Measure {
-    /// The table or matrix
-    pub(crate) file: String,
-
-    #[command(flatten)]
-    pub(crate) pick: Pick,
-
-    /// Is this vector in the span of the columns?
-    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, conflicts_with = "span_column")]
-    pub(crate) span: Option<String>,
-
-    /// Is this column in the span of the others?
-    #[arg(long, value_name = "NAME")]
-    pub(crate) span_column: Option<String>,
-
-    /// Are these points (rows) in the hull of the table's rows?
-    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true)]
-    pub(crate) hull: Option<String>,
-
-    /// Do not think of a model with an intercept: no centring, no constants in formulas
-    #[arg(long)]
-    pub(crate) no_intercept: bool,
-
-    /// The share of a column that may be left for it to count as dependent
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub(crate) tolerance: Option<f64>,
-
-    /// Print JSON in place of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-
-    /// Write to a file in place of standard output; JSON if it ends in .json
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
 }
 
 /// What may follow `--kind`.
@@ -249,50 +195,6 @@ pub(crate) struct Solve {
     pub(crate) sparse: bool,
 
     /// Write x: .npy, .npz, .csv, .safetensors
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
-
-    /// Print JSON in place of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Project {
-    /// The table or matrix
-    pub(crate) file: String,
-
-    /// The columns whose span is projected onto; all but the vector's unless given
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) onto: Vec<Names>,
-
-    /// The vector, n, or several as columns, n × t
-    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, required_unless_present = "vector_column")]
-    #[arg(conflicts_with = "vector_column")]
-    pub(crate) vector: Option<String>,
-
-    /// Columns of the table to project
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) vector_column: Vec<Names>,
-
-    /// Project onto the span of the columns and a constant
-    #[arg(long)]
-    pub(crate) intercept: bool,
-
-    /// The first row of a text table is names, though they are numbers
-    #[arg(long, conflicts_with = "no_header")]
-    pub(crate) header: bool,
-
-    /// The first row of a text table is data, not names; a first row of numbers is taken for data anyway
-    #[arg(long)]
-    pub(crate) no_header: bool,
-
-    /// What stands between the fields of a text table: one character, or tab; a comma unless given, a tab in .tsv
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
-    pub(crate) delimiter: Option<u8>,
-
-    /// Write the parts inside and outside: .csv, .parquet, .npz, .safetensors
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 

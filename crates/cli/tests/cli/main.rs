@@ -9,6 +9,7 @@ mod fit;
 mod harness;
 mod help;
 mod linear;
+mod measure;
 mod odd_cases;
 #[cfg(unix)]
 mod readme;

@@ -16,8 +16,8 @@ pub use fitted::{
     Term as FittedTerm, Tried, constrained, kernel, least_squares, logistic, ridge,
 };
 pub use measured::{
-    ColumnMeasures, HullAnswer, IndexShares, MeasureRequest, Measured, MeasuredDependency, SpanAnswer,
-    measure,
+    AgainstAnswer, ColumnAngle, ColumnAngles, ColumnMeasures, ColumnOrthogonality, HullAnswer, IndexShares,
+    MeasureRequest, Measured, MeasuredDependency, SpanAnswer, SymmetricSign, measure,
 };
 pub use projected::{Projected, ProjectedColumn, project};
 pub use solved::{SolveWay, Solved, SolvedColumn, System, solve};

@@ -1,14 +1,17 @@
 //! What a table of numbers is like.
 
+mod answers;
+
 use super::{Files, facts, findings, paragraph, written};
 use crate::Ink;
 use crate::block::{Block, Line, Style};
-use crate::number::number_text;
 use crate::sheet::{Cell, Sheet, significant};
-use spanwise_lens::linear::{HullAnswer, Measured, SpanAnswer};
+use spanwise_lens::linear::{ColumnAngle, Measured, short};
 
 /// Tables are cut beyond this many rows, points and columns.
 const SHOWN: usize = 40;
+/// Pairs of columns shown with their angle.
+const MOST_ANGLES: usize = 6;
 /// Shares shown beside a condition index.
 const MOST_SHARES: usize = 9;
 
@@ -18,16 +21,19 @@ pub fn measured_text(measured: &Measured, files: Files<'_>, ink: Ink) -> String 
     page.push(Line::new(Style::Heading, format!("{} × {}", measured.rows, measured.columns)));
     paragraph(&mut page, Style::Text, &verdict(measured));
     findings(&mut page, &measured.findings);
-    if let Some(span) = &measured.span {
-        page.blank();
-        span_answer(&mut page, span, measured);
-    }
-    hull_answers(&mut page, &measured.hull);
+    answers::all(&mut page, measured);
     page.blank();
     columns(&mut page, measured);
+    angles(&mut page, measured);
     page.blank();
     indices(&mut page, measured);
     page.blank();
+    facts(&mut page, &about_all(measured));
+    written(&mut page, files);
+    page.render(ink)
+}
+
+fn about_all(measured: &Measured) -> Vec<(String, String)> {
     let (low, high) = measured.rank_in_band;
     let norms = [
         ("Frobenius", measured.frobenius_norm),
@@ -36,40 +42,53 @@ pub fn measured_text(measured: &Measured, files: Files<'_>, ink: Ink) -> String 
         ("∞", measured.infinity_norm),
     ]
     .map(|(name, norm)| format!("{name} {}", significant(norm, 6)));
-    facts(
-        &mut page,
-        &[
-            ("norms".to_owned(), norms.join(", ")),
-            (
-                "condition".to_owned(),
-                format!(
-                    "{} as given, {} with columns scaled to length 1",
-                    significant(measured.condition, 4),
-                    significant(measured.condition_scaled, 4)
-                ),
+    let mut lines = vec![
+        ("norms", norms.join(", ")),
+        (
+            "condition",
+            format!(
+                "{} as given, {} with columns scaled to length 1",
+                significant(measured.condition, 4),
+                significant(measured.condition_scaled, 4)
             ),
-            (
-                "rank".to_owned(),
-                format!(
-                    "tolerance {:.1e}, gap {}; {low} to {high} for tolerances from {:.1e} to {:.1e}",
-                    measured.rank_tolerance,
-                    significant(measured.rank_gap, 2),
-                    measured.rank_band.0,
-                    measured.rank_band.1
-                ),
+        ),
+        (
+            "rank",
+            format!(
+                "tolerance {:.1e}, gap {}; {low} to {high} for tolerances from {:.1e} to {:.1e}",
+                measured.rank_tolerance,
+                significant(measured.rank_gap, 2),
+                measured.rank_band.0,
+                measured.rank_band.1
             ),
-            (
-                "effective rank".to_owned(),
-                format!(
-                    "{} (entropy), {} (stable)",
-                    significant(measured.effective_rank, 4),
-                    significant(measured.stable_rank, 4)
-                ),
+        ),
+        (
+            "effective rank",
+            format!(
+                "{} (entropy), {} (stable)",
+                significant(measured.effective_rank, 4),
+                significant(measured.stable_rank, 4)
             ),
-        ],
-    );
-    written(&mut page, files);
-    page.render(ink)
+        ),
+    ];
+    if measured.stored_bits < f64::MANTISSA_DIGITS {
+        // Shorter types count as f32, or nearly every column would depend on others.
+        let as_f32 = if measured.stored_bits < f32::MANTISSA_DIGITS {
+            ", as of f32; --tolerance allows more"
+        } else {
+            ""
+        };
+        let text = format!(
+            "numbers of {} binary digits: up to {} of a column counts as nothing{as_f32}",
+            measured.stored_bits,
+            short(measured.rank_tolerance)
+        );
+        lines.push(("stored", text));
+    }
+    if measured.streamed {
+        lines.push(("computed", "in one pass through a summary; the rows were not kept".to_owned()));
+    }
+    lines.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
 }
 
 fn verdict(measured: &Measured) -> String {
@@ -114,6 +133,37 @@ fn columns(page: &mut Block, measured: &Measured) {
     cut(page, measured.column_measures.len());
 }
 
+/// The pairs of columns that lie nearest to one line.
+fn angles(page: &mut Block, measured: &Measured) {
+    let found = &measured.angles;
+    if found.nearest.is_empty() {
+        return;
+    }
+    page.blank();
+    let centred = found.nearest.iter().any(|pair| pair.centred_degrees.is_some());
+    let header: &[&str] = &["columns nearest to one line", "angle", "without their means"];
+    let mut sheet = Sheet::new(if centred { header } else { &header[..2] });
+    let degrees = |degrees: f64| Cell::new(format!("{}°", significant(degrees, 4)));
+    let row = |pair: &ColumnAngle| {
+        let (first, second) = &pair.columns;
+        let mut row = vec![Cell::new(format!("{first}, {second}")), degrees(pair.degrees)];
+        if centred {
+            row.push(pair.centred_degrees.map_or_else(Cell::none, degrees));
+        }
+        row
+    };
+    found.nearest.iter().take(MOST_ANGLES).for_each(|pair| sheet.push(row(pair)));
+    page.append(sheet.block());
+    if found.pairs > MOST_ANGLES {
+        let more = if found.pairs > found.nearest.len() {
+            format!("{} of them", found.nearest.len())
+        } else {
+            "all".to_owned()
+        };
+        page.push(Line::new(Style::Faint, format!("{MOST_ANGLES} of {} pairs; {more}: --json", found.pairs)));
+    }
+}
+
 fn indices(page: &mut Block, measured: &Measured) {
     let shown = measured.share_names.len().min(MOST_SHARES);
     let names = measured.share_names.iter().take(shown).map(String::as_str);
@@ -138,77 +188,4 @@ fn cut(page: &mut Block, all: usize) {
     if all > SHOWN {
         page.push(Line::new(Style::Faint, format!("first {SHOWN} of {all}; all: --json")));
     }
-}
-
-fn span_answer(page: &mut Block, span: &SpanAnswer, measured: &Measured) {
-    let verdict = if span.inside { "lies in the span of the columns" } else { "does not lie in the span" };
-    let style = if span.inside { Style::Good } else { Style::Bad };
-    page.push(
-        Line::new(style, if span.inside { "✓ " } else { "✗ " })
-            .and(Style::Text, format!("`{}` {verdict}", span.name)),
-    );
-    let names = measured.column_measures.iter().map(|column| column.name.as_str());
-    let used = names.zip(&span.coefficients).filter(|&(_, &c)| c != 0.0).take(SHOWN);
-    let terms = used.enumerate().map(|(i, (name, &c))| {
-        let sign = match (i, c < 0.0) {
-            (0, true) => "−",
-            (0, false) => "",
-            (_, true) => " − ",
-            (_, false) => " + ",
-        };
-        format!("{sign}{}·{name}", significant(c.abs(), 6))
-    });
-    let sum: String = terms.collect();
-    let sum = if sum.is_empty() { "0" } else { &sum };
-    let only = if span.unique { "" } else { " (among others)" };
-    indented(page, &format!("part inside = {sum}{only}"));
-    let certificate = format!(
-        "part outside: {} of its length (at most {:.1e} is rounding), cosine with any column at most {:.1e}",
-        significant(span.outside_share, 4),
-        span.tolerance,
-        span.orthogonality
-    );
-    indented(page, &certificate);
-}
-
-/// What belongs to the line above.
-fn indented(page: &mut Block, text: &str) {
-    let mut lines = Block::default();
-    paragraph(&mut lines, Style::Faint, text);
-    page.append_indented(2, lines);
-}
-
-fn hull_answers(page: &mut Block, answers: &[HullAnswer]) {
-    if answers.is_empty() {
-        return;
-    }
-    page.blank();
-    for answer in answers.iter().take(SHOWN) {
-        let (mark, style) = if answer.inside { ("✓ ", Style::Good) } else { ("✗ ", Style::Bad) };
-        let verdict = match (answer.inside, answer.in_affine_hull) {
-            (true, _) => "lies in the hull of the rows".to_owned(),
-            (false, true) => format!("lies {} outside the hull", number_text(answer.distance)),
-            (false, false) => format!(
-                "lies {} from the hull, outside the flat through the rows",
-                number_text(answer.distance)
-            ),
-        };
-        page.push(Line::new(style, mark).and(Style::Text, format!("point {} {verdict}", answer.point + 1)));
-        let shown = answer
-            .weights
-            .iter()
-            .take(8)
-            .map(|&(row, weight)| format!("{}·row {}", significant(weight, 6), row + 1));
-        let more = if answer.weights.len() > 8 { " + …" } else { "" };
-        let what = if answer.inside { "it is" } else { "nearest:" };
-        let only = if answer.unique { "" } else { " (among others)" };
-        let sum = shown.collect::<Vec<_>>().join(" + ");
-        indented(page, &format!("{what} {sum}{more}{only}"));
-        if let (Some(normal), Some(margin)) = (&answer.normal, answer.margin) {
-            let normal: Vec<String> = normal.iter().take(8).map(|&x| significant(x, 6)).collect();
-            let text = format!("separated by {} along ({})", significant(margin, 6), normal.join(", "));
-            indented(page, &text);
-        }
-    }
-    cut(page, answers.len());
 }
