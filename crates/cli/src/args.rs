@@ -11,7 +11,7 @@ pub(crate) use linear::{
     Decompose, FactorMethod, Fit, KernelWord, Kind, MissingWord, Model, Pick, Solve, SolveMethod,
 };
 pub(crate) use measure::Measure;
-pub(crate) use project::Project;
+pub(crate) use project::{BasisWord, Project};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -69,9 +69,9 @@ pub(crate) enum Verb {
     #[command(after_help = linear::FIT_HELP)]
     Fit(Box<Fit>),
 
-    /// Split vectors by a column space: the part inside, the part outside, the angle
+    /// Split vectors by a column space; project rows onto components; orthonormal bases, other bases
     #[command(after_help = project::PROJECT_HELP)]
-    Project(Project),
+    Project(Box<Project>),
 
     /// Write a matrix as a product: QR, SVD, eigen, principal components, low rank
     #[command(after_help = linear::DECOMPOSE_HELP)]

@@ -22,14 +22,6 @@ use std::io::Write;
 /// Files from this many bytes, or rows, show how far reading has come.
 const LONG: u64 = 1 << 24;
 
-/// What to do about a value that is missing, where the verb has a rule for it and where it has none.
-const MISSING: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
-pub(crate) const NO_RULE: &str =
-    "leave such rows out of the file, or the column out of those that are asked for";
-
-/// What else can be done about a column of text where numbers were meant.
-const TEXT: &str = "`--categories` takes the column as words";
-
 /// Which table, and what its columns are for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
@@ -45,10 +37,6 @@ pub(crate) struct Asked<'a> {
     /// Products up to this degree.
     pub(crate) degree: usize,
     pub(crate) interactions: bool,
-    /// What to do about a value that is missing.
-    pub(crate) missing_hint: &'static str,
-    /// What else than mending it can be done about a column of text where numbers were meant.
-    pub(crate) text_hint: &'static str,
     pub(crate) quiet: bool,
 }
 
@@ -64,8 +52,6 @@ impl<'a> Asked<'a> {
             weights: None,
             degree: 0,
             interactions: false,
-            missing_hint: MISSING,
-            text_hint: TEXT,
             quiet,
         }
     }

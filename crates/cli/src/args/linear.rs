@@ -38,7 +38,7 @@ need their rows in memory. Ridge without --lambda and --choose takes the penalty
 one.";
 
 /// Which columns of a table, and how they become numbers.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Pick {
     /// Only these columns; a name that holds a comma in quotation marks: 'rooms,"size, m2"'
     #[arg(long, value_name = "NAMES", help_heading = "Columns")]
@@ -88,7 +88,7 @@ impl Pick {
 }
 
 /// One character of one byte that does not belong to numbers or quotation.
-pub(super) fn delimiter(text: &str) -> Result<u8, String> {
+fn delimiter(text: &str) -> Result<u8, String> {
     let byte = match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => b'\t',
         (_, &[byte]) => byte,

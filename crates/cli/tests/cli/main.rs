@@ -11,6 +11,7 @@ mod help;
 mod linear;
 mod measure;
 mod odd_cases;
+mod project;
 #[cfg(unix)]
 mod readme;
 mod sparse;

@@ -326,7 +326,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("fit @short.csv --target y", &["short.csv:3:2", "found 1 field; the first row has 2"]),
     ("measure 1,2;3,4 --delimiter ;", &["`--delimiter`", "is a matrix in the argument"]),
     ("fit @thousands.csv --target y", &["thousands.csv:2:1", "found \"1,234\"", "1234 for 1,234"]),
-    ("project @thousands.csv --vector-column y", &["found \"1,234\"", "`--onto` names the columns"]),
+    ("project @thousands.csv --vector-column y", &["found \"1,234\"", "`--categories` takes the column"]),
     ("fit @inf.csv --target y", &["inf.csv:3:2", "found inf", "`--missing mean`"]),
     (
         "fit @large.csv --target y",
@@ -361,7 +361,10 @@ const BAD: &[(&str, &[&str])] = &[
     ("measure 1,2;3,4 --tolerance -inf", &["`tolerance` is -inf"]),
     ("decompose 1,2;3,4 --kind pca --rank -1", &["'-1' for '--rank <K>'"]),
     ("fit @good.csv --target zero --model logistic", &["1 different label among"]),
-    ("project @nan.csv --onto a,b --vector-column y", &["nan.csv:3:2", "leave such rows out of the file"]),
+    (
+        "project @nan.csv --onto a,b --vector-column y",
+        &["nan.csv:3:2", "`--missing drop` leaves such rows out"],
+    ),
     ("project @good.csv --onto a --vector-column text", &["\"text\" holds text"]),
     ("project 1,0;0,1 --vector 1,nan", &["`--vector` holds NaN"]),
     ("project 1,0;0,1 --vector 1,2,3", &["`--vector` is 1 × 3", "2 rows"]),

@@ -164,7 +164,7 @@ fn pivoted_qr(x: View<'_, f64>, names: &[String]) -> Result<Decomposed, LinearEr
 }
 
 /// Values with their squares' shares of `total`.
-fn strengths(values: &[f64], shares: impl Fn(f64) -> f64) -> Vec<Strength> {
+pub(super) fn strengths(values: &[f64], shares: impl Fn(f64) -> f64) -> Vec<Strength> {
     let mut sum = 0.0;
     let strength = |&value: &f64| {
         let share = shares(value);

@@ -19,7 +19,10 @@ pub use measured::{
     AgainstAnswer, ColumnAngle, ColumnAngles, ColumnMeasures, ColumnOrthogonality, HullAnswer, IndexShares,
     MeasureRequest, Measured, MeasuredDependency, SpanAnswer, SymmetricSign, measure,
 };
-pub use projected::{Projected, ProjectedColumn, project};
+pub use projected::{
+    Basis, BasisOf, ChangedBasis, NewColumn, Onto, Projected, ProjectedColumn, ProjectedRows, RowDistance,
+    basis, change_of_basis, onto_components, project,
+};
 pub use solved::{SolveWay, Solved, SolvedColumn, System, solve};
 
 /// `3 columns`, `1 column`.

@@ -2,8 +2,8 @@
 
 use super::rank::rank_tolerance_of;
 use crate::check::argument;
-use crate::dense::{load, multiply_transposed, unit_columns};
-use crate::{LinearError, RowSource};
+use crate::dense::{load, multiply_transposed, norm_inf, unit_columns};
+use crate::{Extent, LinearError, RowSource};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// How far columns are from being orthogonal and from length 1.
@@ -55,4 +55,24 @@ pub(super) fn of_factor(x: &Matrix, precision: f64) -> Orthogonality {
     let orthogonal = largest_cosine <= tolerance;
     let orthonormal = orthogonal && length_error <= tolerance;
     Orthogonality { orthogonal, orthonormal, largest_cosine, worst_pair, length_error, tolerance }
+}
+
+/// The largest magnitude of a cosine between a column of `a` (n × p) and a column of `b` (n × q): 0 where every one is orthogonal to every
+/// other, and where there are none.
+///
+/// ```
+/// use spanwise_kernels::View;
+/// use spanwise_linear::measure::largest_cosine;
+///
+/// let a = View::new(&[1.0, 0.0, 0.0, 1.0, 0.0, 0.0], &[3, 2])?;
+/// let b = View::new(&[0.0, 3.0, 4.0], &[3, 1])?;
+/// assert!((largest_cosine(a, b)? - 0.6).abs() < 1e-15);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn largest_cosine<T: Element>(a: View<'_, T>, b: View<'_, T>) -> Result<f64, LinearError> {
+    let a = load(argument("measure", "A"), &a)?;
+    let name = argument("measure", "B");
+    let b = load(name, &b)?;
+    name.fits(Extent::Rows(b.rows()), "A", Extent::Rows(a.rows()))?;
+    Ok(norm_inf(multiply_transposed(&unit_columns(&a).0, &unit_columns(&b).0).as_slice()))
 }
