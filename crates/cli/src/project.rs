@@ -13,12 +13,10 @@ use anyhow::Context;
 use files::Output;
 use serde::Serialize;
 use spanwise::Matrix;
+use spanwise::linear::project::COMPLEMENT_ROWS;
 use spanwise::linear::told::{self, BasisOf, counted};
 use spanwise::report::{Ink, basis_text, changed_text, components_text, projected_text, to_json};
 use table::Table;
-
-/// More rows than this have a complement of more numbers than memory may hold: 2 GiB at most.
-const MOST_ROWS: usize = 1 << 14;
 
 pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     let format = args.out.as_deref().map(|path| check("--out", path, Holds::ColumnsOrArrays)).transpose()?;
@@ -133,9 +131,9 @@ fn basis(table: &Table, of: BasisWord, output: &Output<'_>, show: &Show) -> anyh
         BasisWord::Complement => BasisOf::Complement,
     };
     let n = table.x.rows();
-    if of == BasisOf::Complement && n > MOST_ROWS {
+    if of == BasisOf::Complement && n > COMPLEMENT_ROWS {
         let message = format!(
-            "`--basis complement` of {n} rows has nearly {n} directions of {n} numbers; expected at most {MOST_ROWS} rows"
+            "`--basis complement` of {n} rows has nearly {n} directions of {n} numbers; expected at most {COMPLEMENT_ROWS} rows"
         );
         let hint = "`--vector` splits one vector at a time, whatever the number of rows";
         return Err(Usage::with_hint(message, hint).into());

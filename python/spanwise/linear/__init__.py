@@ -9,6 +9,21 @@ from __future__ import annotations
 from ._classes import LogisticFit, Separation, logistic
 from ._decompose import Pca, Qr, Svd, pca, qr, svd
 from ._fit import Dependency, LinearFit, RidgeFit, Summary, lstsq, ridge
+from ._geometry import (
+    ChangeOfBasis,
+    ColumnAngle,
+    ComponentProjection,
+    Definiteness,
+    Orthogonality,
+    angle,
+    basis,
+    change_of_basis,
+    column_angles,
+    definiteness,
+    onto_components,
+    orthogonality,
+    principal_angles,
+)
 from ._measure import (
     Condition,
     Hyperplane,
@@ -26,12 +41,17 @@ from ._measure import (
 )
 
 __all__ = [
+    "ChangeOfBasis",
+    "ColumnAngle",
+    "ComponentProjection",
     "Condition",
+    "Definiteness",
     "Dependency",
     "HullMembership",
     "Hyperplane",
     "LinearFit",
     "LogisticFit",
+    "Orthogonality",
     "Pca",
     "Projection",
     "Qr",
@@ -42,12 +62,20 @@ __all__ = [
     "SpanMembership",
     "Summary",
     "Svd",
+    "angle",
+    "basis",
+    "change_of_basis",
+    "column_angles",
     "cond",
+    "definiteness",
     "in_hull",
     "in_span",
     "logistic",
     "lstsq",
+    "onto_components",
+    "orthogonality",
     "pca",
+    "principal_angles",
     "project",
     "qr",
     "rank",

@@ -4,6 +4,7 @@ use crate::fit::longley;
 use crate::harness::{npy, npy_f64, spanwise, text};
 use serde_json::Value;
 use spanwise_io::{Column, Table, Values, write_table};
+use std::fmt::Write;
 use std::fs;
 
 /// Words with one space between them, wherever lines end.
@@ -41,7 +42,7 @@ fn a_streamed_table_measures_as_one_that_is_kept() {
     for i in 0..3000 {
         let (a, b) = ((f64::from(i) * 0.37).sin() + 40.0, (f64::from(i) * 0.71).cos());
         let kind = ["x", "y", "z"][i as usize % 3];
-        csv += &format!("{a},{b},{},{kind},{}\n", 2.0 * a - b + 3.0, a + 0.5 * b);
+        writeln!(csv, "{a},{b},{},{kind},{}", 2.0 * a - b + 3.0, a + 0.5 * b).unwrap();
     }
     fs::write(&file, csv).unwrap();
     let file = text(&file);
@@ -121,8 +122,8 @@ fn an_f32_vector_is_in_a_span_to_its_own_rounding() {
     let (table, vector) = (directory.path().join("x.csv"), directory.path().join("v.npy"));
     let x: Vec<(f64, f64)> =
         (0..50).map(|i| ((f64::from(i) * 0.3).sin(), (f64::from(i) * 0.7).cos())).collect();
-    let csv: String = x.iter().map(|(a, b)| format!("{a},{b}\n")).collect();
-    fs::write(&table, format!("a,b\n{csv}")).unwrap();
+    let csv: Vec<String> = x.iter().map(|(a, b)| format!("{a},{b}")).collect();
+    fs::write(&table, format!("a,b\n{}\n", csv.join("\n"))).unwrap();
     let v = x.iter().map(|(a, b)| 0.3 * a + 0.7 * b);
     let short: Vec<u8> = v.clone().flat_map(|v| (v as f32).to_le_bytes()).collect();
     fs::write(&vector, npy("<f4", "(50,)", &short)).unwrap();

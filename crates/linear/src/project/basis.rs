@@ -19,7 +19,7 @@ pub fn orthonormal_basis<T: Element>(x: View<'_, T>) -> Result<Matrix, LinearErr
     Ok(ColumnSpace::new(x)?.basis)
 }
 
-/// An orthonormal basis of everything orthogonal to the columns of `x` (n × p): n × (n − rank).
+/// An orthonormal basis of everything orthogonal to the columns of `x` (n × p): n × (n − rank), n at most [`COMPLEMENT_ROWS`](super::COMPLEMENT_ROWS).
 pub fn complement_basis<T: Element>(x: View<'_, T>) -> Result<Matrix, LinearError> {
-    Ok(ColumnSpace::new(x)?.complement())
+    ColumnSpace::new(x)?.complement()
 }

@@ -61,6 +61,9 @@ pub struct ColumnSpace {
 
 const X: Argument = argument("project", "X");
 
+/// Rows up to which a complement has a basis: nearly as many directions of as many numbers, 2 GiB.
+pub const COMPLEMENT_ROWS: usize = 1 << 14;
+
 impl ColumnSpace {
     /// Factors `x` (n × p).
     pub fn new<T: Element>(x: View<'_, T>) -> Result<Self, LinearError> {
@@ -123,14 +126,15 @@ impl ColumnSpace {
         Ok(all)
     }
 
-    /// An orthonormal basis of everything orthogonal to the span: n × (n − rank).
-    pub fn complement(&self) -> Matrix {
+    /// An orthonormal basis of everything orthogonal to the span: n × (n − rank), n at most [`COMPLEMENT_ROWS`].
+    pub fn complement(&self) -> Result<Matrix, LinearError> {
         let (n, rank) = (self.basis.rows(), self.basis.cols());
+        argument("project", "rows of X").in_range(n as f64, n <= COMPLEMENT_ROWS, "at most 16384")?;
         if rank == 0 {
-            return identity(n);
+            return Ok(identity(n));
         }
         let all = Reflectors::of_rows(self.basis.as_slice(), rank).q(n);
-        Matrix::from_fn(n, n - rank, |i, j| all[(i, rank + j)])
+        Ok(Matrix::from_fn(n, n - rank, |i, j| all[(i, rank + j)]))
     }
 
     /// Splits a vector whose length is known to fit.

@@ -57,7 +57,7 @@ pub fn basis(onto: Onto<'_>, of: BasisOf) -> Result<Basis, LinearError> {
     let (directions, departure) = match of {
         BasisOf::Span => (space.basis.clone(), outside(&space, onto.x)?),
         BasisOf::Complement => {
-            let directions = space.complement();
+            let directions = space.complement()?;
             let departure = largest_cosine(directions.view(), onto.x)?;
             (directions, departure)
         }

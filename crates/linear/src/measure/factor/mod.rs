@@ -270,7 +270,7 @@ impl Factor {
         for i in (0..p).filter(|&i| lengths[i] > 0.0) {
             let others = (i + 1..p).filter(|&j| lengths[j] > 0.0);
             nearest.extend(others.map(|j| (cosines[(i, j)].abs(), i, j)));
-            if nearest.len() > 2 * most {
+            if nearest.len() > most.saturating_mul(2) {
                 keep(&mut nearest);
             }
         }
