@@ -11,9 +11,8 @@ use crate::Outcome;
 use crate::args::{Fit, Model};
 use crate::artifact::Written;
 use crate::out::{Screen, to_stdout};
-use crate::table::{Asked, Rows, encoded};
+use crate::table::{Asked, Gathered, encoded};
 use settings::Settings;
-use spanwise::linear::design::Design;
 use spanwise::linear::told::{FitFacts, Fitted};
 use spanwise::report::{fitted_text, to_json};
 
@@ -51,19 +50,19 @@ fn asked<'a>(args: &'a Fit, settings: &Settings, file: &'a str, quiet: bool) -> 
     }
 }
 
-/// What is known besides the numbers, of rows that were kept.
-fn facts(args: &Fit, settings: &Settings, design: &Design, rows: &Rows) -> FitFacts {
+/// What is known besides the numbers.
+fn facts(args: &Fit, settings: &Settings, gathered: &Gathered) -> FitFacts {
     FitFacts {
         target: args.target.clone().unwrap_or_default(),
-        names: design.names().to_vec(),
+        names: gathered.design.names().to_vec(),
         weights: args.weights.clone(),
         intercept: settings.intercept,
         confidence: settings.confidence,
-        encodings: encoded(design),
-        rows_read: rows.read,
-        rows_dropped: rows.dropped(),
-        values_filled: rows.filled,
-        streamed: false,
-        bits: f64::MANTISSA_DIGITS,
+        encodings: encoded(&gathered.design),
+        rows_read: gathered.read,
+        rows_dropped: gathered.dropped,
+        values_filled: gathered.filled,
+        streamed: gathered.kept.is_none(),
+        bits: gathered.bits,
     }
 }

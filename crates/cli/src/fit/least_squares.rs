@@ -3,37 +3,38 @@
 use super::output::{Predicted, predict, write_predictions, write_rows};
 use super::settings::Settings;
 use super::summary_file::SummaryFile;
-use super::{asked, encoded};
+use super::{asked, facts};
 use crate::args::Fit;
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::table::{Rows, Source};
-use anyhow::Context;
+use crate::table::{Gathered, Keep, Source};
 use spanwise::View;
-use spanwise::linear::design::Design;
-use spanwise::linear::told::{FitFacts, Fitted, least_squares};
-use spanwise::linear::{LeastSquares, LinearFit, Summary, SummaryStream};
+use spanwise::linear::told::{Fitted, least_squares};
+use spanwise::linear::{LeastSquares, LinearFit};
 
 pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fitted, Written)> {
     let merged = SummaryFile::read_all(&args.merge)?;
     let gathered = match &args.file {
-        Some(file) => Some(Gathered::read(args, settings, file, quiet, merged.is_some())?),
+        Some(file) => {
+            let keep = if merged.is_some() { Keep::None } else { settings.keep };
+            Some(Gathered::read(&asked(args, settings, file, quiet), keep, 1)?)
+        }
         None => None,
     };
     let least = LeastSquares::new().intercept(settings.intercept);
     let mut files = Written::new();
-    let (fit, facts, design) = match (gathered, merged) {
+    let (fit, told, design) = match (gathered, merged) {
         (Some(gathered), None) => {
-            let fit = gathered.fit(&least.stored_bits(gathered.bits))?;
+            let fit = fitted_to(&gathered, &least.stored_bits(gathered.bits))?;
             if let Some(path) = &args.summary_out {
-                gathered.summary_file(args)?.write(path)?;
+                SummaryFile::of(args, &gathered)?.write(path)?;
                 files.push(("the summary".to_owned(), path.display().to_string()));
             }
-            (fit, gathered.facts(args, settings), gathered.design)
+            (fit, facts(args, settings, &gathered), gathered.design)
         }
         (gathered, Some(mut merged)) => {
             if let Some(gathered) = gathered {
-                merged.merge(&gathered.summary_file(args)?, args.file.as_deref().unwrap_or_default())?;
+                merged.merge(&SummaryFile::of(args, &gathered)?, args.file.as_deref().unwrap_or_default())?;
             }
             if let Some(path) = &args.summary_out {
                 merged.write(path)?;
@@ -44,7 +45,7 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
         }
         (None, None) => return Err(Usage::new("there is neither a table nor a summary to fit").into()),
     };
-    let fitted = least_squares(&fit, &facts)?;
+    let fitted = least_squares(&fit, &told)?;
     if let (Some(path), Some(file)) = (&args.rows, &args.file) {
         write_rows(
             path,
@@ -76,104 +77,12 @@ fn intervals(fit: &LinearFit, x: View<'_, f64>, confidence: f64) -> anyhow::Resu
     })
 }
 
-/// The rows of a table: kept, or gone through a summary.
-struct Gathered {
-    design: Design,
-    /// Kept rows; none where they were streamed.
-    kept: Option<Rows>,
-    stream: Option<SummaryStream>,
-    read: u64,
-    dropped: u64,
-    filled: u64,
-    /// Binary digits of the numbers in the file.
-    bits: u32,
-}
-
-impl Gathered {
-    fn read(
-        args: &Fit,
-        settings: &Settings,
-        file: &str,
-        quiet: bool,
-        summarise: bool,
-    ) -> anyhow::Result<Self> {
-        let mut source = Source::open(&asked(args, settings, file, quiet))?;
-        let (design, bits) = (source.design().clone(), source.bits());
-        let kept = Some(Rows::default());
-        let mut gathered = Gathered { design, kept, stream: None, read: 0, dropped: 0, filled: 0, bits };
-        while let Some(rows) = source.next_rows()? {
-            gathered.read += rows.read;
-            gathered.dropped += rows.dropped();
-            gathered.filled += rows.filled;
-            match &mut gathered.kept {
-                Some(kept) if kept.x.len() + rows.x.len() <= settings.most_kept => kept.append(rows),
-                _ => {
-                    gathered.let_go()?;
-                    gathered.push(&rows)?;
-                }
-            }
-        }
-        if gathered.read == gathered.dropped {
-            let message = format!("{file}: no row is left of {}", gathered.read);
-            return Err(Usage::with_hint(message, "every row has a missing value").into());
-        }
-        if summarise {
-            gathered.let_go()?;
-        }
-        Ok(gathered)
-    }
-
-    /// Moves kept rows into the summary.
-    fn let_go(&mut self) -> anyhow::Result<()> {
-        if let Some(kept) = self.kept.take()
-            && kept.count() > 0
-        {
-            self.push(&kept)?;
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
-        let width = self.design.names().len();
-        let stream = self.stream.get_or_insert_with(|| SummaryStream::new(width, 1));
-        let x = View::new(&rows.x, &[rows.count(), rows.width])?;
-        Ok(stream.push(&x, &rows.y[..], rows.weights.as_deref())?)
-    }
-
-    fn fit(&self, least: &LeastSquares) -> anyhow::Result<LinearFit> {
-        let Some(rows) = &self.kept else {
-            return Ok(least.fit_summary(&self.stream.as_ref().context("no rows were read")?.finish())?);
-        };
-        let x = View::new(&rows.x, &[rows.count(), rows.width])?;
-        Ok(match &rows.weights {
-            Some(weights) => least.fit_weighted(&x, &rows.y[..], weights)?,
-            None => least.fit(&x, &rows.y[..])?,
-        })
-    }
-
-    fn summary_file(&self, args: &Fit) -> anyhow::Result<SummaryFile> {
-        let streamed = self.stream.as_ref().map(SummaryStream::finish);
-        let mut summary = streamed.unwrap_or_else(|| Summary::new(self.design.names().len(), 1));
-        if let Some(kept) = &self.kept {
-            let x = View::new(&kept.x, &[kept.count(), kept.width])?;
-            summary.push(&x, &kept.y[..], kept.weights.as_deref())?;
-        }
-        Ok(SummaryFile::new(args, &self.design, summary, [self.read, self.dropped], self.bits))
-    }
-
-    fn facts(&self, args: &Fit, settings: &Settings) -> FitFacts {
-        FitFacts {
-            target: args.target.clone().unwrap_or_default(),
-            names: self.design.names().to_vec(),
-            weights: args.weights.clone(),
-            intercept: settings.intercept,
-            confidence: settings.confidence,
-            encodings: encoded(&self.design),
-            rows_read: self.read,
-            rows_dropped: self.dropped,
-            values_filled: self.filled,
-            streamed: self.kept.is_none(),
-            bits: self.bits,
-        }
-    }
+fn fitted_to(gathered: &Gathered, least: &LeastSquares) -> anyhow::Result<LinearFit> {
+    let Some(rows) = &gathered.kept else {
+        return Ok(least.fit_summary(&gathered.summary()?)?);
+    };
+    Ok(match &rows.weights {
+        Some(weights) => least.fit_weighted(&rows.view()?, &rows.y[..], weights)?,
+        None => least.fit(&rows.view()?, &rows.y[..])?,
+    })
 }

@@ -6,7 +6,7 @@ use super::{asked, facts};
 use crate::args::{Fit, KernelWord, Model};
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::table::{Rows, Source};
+use crate::table::{Gathered, Keep, Rows, SEED, Source};
 use spanwise::linear::fit::{
     ConstrainedFit, Kernel, KernelRidge, KernelRidgeFit, Logistic, LogisticFit, NonNegative, Ridge, RidgeFit,
     RidgePath, Simplex,
@@ -18,8 +18,6 @@ use std::collections::BTreeSet;
 
 /// Penalties tried where none are given: from, to, how many.
 const PENALTIES: (f64, f64, usize) = (1e-4, 1e6, 41);
-/// Where the order of folds starts.
-const SEED: u64 = 0;
 
 /// A fitted model that predicts.
 enum AnyFit {
@@ -31,9 +29,9 @@ enum AnyFit {
 
 pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fitted, Written)> {
     let file = args.file.as_deref().ok_or_else(|| Usage::new("there is no table to fit"))?;
-    let mut source = Source::open(&asked(args, settings, file, quiet))?;
-    let mut rows = source.all()?;
-    let facts = facts(args, settings, source.design(), &rows);
+    let mut gathered = Gathered::read(&asked(args, settings, file, quiet), Keep::All, 1)?;
+    let facts = facts(args, settings, &gathered);
+    let mut rows = gathered.kept.take().unwrap_or_default();
     let x = rows.matrix(file)?;
     let (fit, fitted) = match args.model {
         Model::LeastSquares | Model::Ridge => fit_ridge(args, settings, &x, &rows, &facts)?,
@@ -73,8 +71,7 @@ pub(super) fn run(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Resul
     };
     let mut files = Written::new();
     if let (Some(out), Some(file)) = (&args.out, &args.predict) {
-        let design = source.design().clone();
-        let source = Source::with_design(&asked(args, settings, file, quiet), design, false)?;
+        let source = Source::with_design(&asked(args, settings, file, quiet), gathered.design, false)?;
         write_predictions(out, predict(source, file, |x| fit.predict(x))?)?;
         files.push(("predictions".to_owned(), out.display().to_string()));
     }

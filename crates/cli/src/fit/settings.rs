@@ -4,11 +4,10 @@ use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
 use crate::out::{check_not_read, check_regular};
+use crate::table::{Keep, check_read_twice};
 use clap::ValueEnum;
 use spanwise::linear::fit::Landmarks;
 
-/// Rows up to this many MiB are kept.
-const MEMORY: usize = 128;
 const CONFIDENCE: f64 = 0.95;
 
 /// How a penalty is chosen.
@@ -25,8 +24,7 @@ pub(super) struct Settings {
     pub(super) degree: usize,
     pub(super) choose: Option<Choose>,
     pub(super) landmarks: Landmarks,
-    /// Numbers that may be kept.
-    pub(super) most_kept: usize,
+    pub(super) keep: Keep,
 }
 
 impl Settings {
@@ -74,7 +72,7 @@ impl Settings {
             degree,
             choose: choose(args)?,
             landmarks: landmarks(args)?,
-            most_kept: if args.stream { 0 } else { args.memory.unwrap_or(MEMORY).saturating_mul(1 << 17) },
+            keep: Keep::asked(args.stream, args.memory),
         })
     }
 }
@@ -103,6 +101,9 @@ fn check_tables(args: &Fit) -> Result<(), Usage> {
     if summaries && args.pick.missing == MissingWord::Mean {
         let message = "`--missing mean` fills in means of one file; summaries of several would not agree";
         return Err(Usage::with_hint(message, "use `--missing drop`"));
+    }
+    if let (Some(_), Some(file)) = (&args.rows, &args.file) {
+        check_read_twice("--rows", file)?;
     }
     if args.rows.is_some() && !args.merge.is_empty() {
         return Err(Usage::new("`--rows` is of one table; with `--merge` the fit is of several"));
