@@ -1,8 +1,10 @@
 //! `spanwise fit`: checked settings ► rows ► one model ► page, JSON and files.
 
-mod least_squares;
-mod other;
+mod coefficients;
+mod model;
 mod output;
+mod ridge;
+mod seen;
 mod settings;
 mod sparse;
 mod summary_file;
@@ -11,7 +13,10 @@ use crate::Outcome;
 use crate::args::{Fit, Model};
 use crate::artifact::Written;
 use crate::out::{Screen, to_stdout};
-use crate::table::{Asked, Gathered, encoded};
+use crate::table::{Asked, Gathered, Source, encoded};
+use model::AnyFit;
+use output::{predict, write_predictions, write_rows};
+use seen::Seen;
 use settings::Settings;
 use spanwise::linear::told::{FitFacts, Fitted};
 use spanwise::report::{fitted_text, to_json};
@@ -19,13 +24,37 @@ use spanwise::report::{fitted_text, to_json};
 pub(crate) fn run(args: &Fit, screen: Screen) -> anyhow::Result<Outcome> {
     let settings = Settings::new(args)?;
     let matrix = args.file.as_deref().map_or(Ok(None), spanwise_io::read_sparse)?;
-    let (fitted, files) = spanwise_io::all_or_none(|| match (&matrix, args.model) {
-        (Some(matrix), _) => sparse::run(args, &settings, matrix),
-        (None, Model::LeastSquares) => least_squares::run(args, &settings, screen.quiet),
-        (None, _) => other::run(args, &settings, screen.quiet),
+    let (fitted, files) = spanwise_io::all_or_none(|| {
+        let (fitted, mut files) = match &matrix {
+            Some(matrix) => (sparse::run(args, &settings, matrix)?, Written::new()),
+            None => of_table(args, &settings, screen.quiet)?,
+        };
+        if let (Some(out), None) = (&args.out, &args.predict) {
+            coefficients::write(out, &fitted, &files)?;
+            files.push(("the fit".to_owned(), out.display().to_string()));
+        }
+        Ok::<_, anyhow::Error>((fitted, files))
     })?;
     show(args, screen, &fitted, &files)?;
     Ok(Outcome::Done)
+}
+
+fn of_table(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fitted, Written)> {
+    let mut files = Written::new();
+    let seen = Seen::read(args, settings, quiet, &mut files)?;
+    let table = args.file.as_deref().map(|file| asked(args, settings, file, quiet));
+    let (fit, fitted) = model::fit(args, settings, &seen, table.as_ref())?;
+    if let (Some(path), Some(table), AnyFit::LeastSquares(fit)) = (&args.rows, &table, &fit) {
+        write_rows(path, fit, Source::with_design(table, seen.design.clone(), true)?)?;
+        files.push(("rows".to_owned(), path.display().to_string()));
+    }
+    if let (Some(out), Some(file)) = (&args.out, &args.predict) {
+        let source = Source::with_design(&asked(args, settings, file, quiet), seen.design, false)?;
+        let predicted = predict(source, file, |x| fit.predict(x, settings.confidence))?;
+        write_predictions(out, predicted)?;
+        files.push(("predictions".to_owned(), out.display().to_string()));
+    }
+    Ok((fitted, files))
 }
 
 fn show(args: &Fit, screen: Screen, fitted: &Fitted, files: &Written) -> anyhow::Result<()> {

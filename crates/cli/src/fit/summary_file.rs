@@ -32,7 +32,7 @@ struct About {
     drop_missing: bool,
     rows_read: u64,
     rows_dropped: u64,
-    /// Binary digits of the numbers in the tables.
+    /// Binary digits of the numbers in the tables, the fewest of all.
     #[serde(default = "of_f64")]
     bits: u32,
 }
@@ -118,11 +118,6 @@ impl SummaryFile {
         self.about.rows_dropped += other.about.rows_dropped;
         self.about.bits = self.about.bits.min(other.about.bits);
         Ok(())
-    }
-
-    /// Binary digits of the numbers in the tables, the fewest of all.
-    pub(super) fn bits(&self) -> u32 {
-        self.about.bits
     }
 
     pub(super) fn design(&self) -> anyhow::Result<Design> {

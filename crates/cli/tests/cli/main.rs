@@ -6,8 +6,10 @@ mod dependencies;
 mod example;
 mod explain;
 mod fit;
+mod fit_out;
 mod harness;
 mod help;
+mod larger;
 mod linear;
 mod odd_cases;
 #[cfg(unix)]
