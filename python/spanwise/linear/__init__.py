@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ._classes import LogisticFit, Separation, logistic
 from ._decompose import Pca, Qr, Svd, pca, qr, svd
-from ._fit import Dependency, LinearFit, RidgeFit, Summary, lstsq, ridge
+from ._fit import lstsq, nonnegative, ridge
 from ._measure import (
     Condition,
     Hyperplane,
@@ -24,6 +24,8 @@ from ._measure import (
     rank,
     solve,
 )
+from ._models import Dependency, LinearFit, NonNegativeFit, RidgeFit
+from ._summary import Summary
 
 __all__ = [
     "Condition",
@@ -32,6 +34,7 @@ __all__ = [
     "Hyperplane",
     "LinearFit",
     "LogisticFit",
+    "NonNegativeFit",
     "Pca",
     "Projection",
     "Qr",
@@ -47,6 +50,7 @@ __all__ = [
     "in_span",
     "logistic",
     "lstsq",
+    "nonnegative",
     "pca",
     "project",
     "qr",

@@ -5,6 +5,7 @@ mod decompose;
 mod kernel;
 mod least_squares;
 mod measure;
+mod nonnegative;
 mod ridge;
 mod solve;
 mod summary;
@@ -24,6 +25,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::KernelModel>()?;
     module.add_function(wrap_pyfunction!(least_squares::lstsq, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge, module)?)?;
+    module.add_function(wrap_pyfunction!(nonnegative::nonnegative, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge_errors, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge_path, module)?)?;
     module.add_function(wrap_pyfunction!(classes::logistic, module)?)?;
