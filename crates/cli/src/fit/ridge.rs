@@ -112,10 +112,11 @@ fn read_again(
     Ok(left_out.choose()?)
 }
 
-fn only_once() -> Usage {
+/// Rows that are gone cannot be left out one by one.
+pub(super) fn only_once() -> Usage {
     let message = "`--choose loo` reads a table twice whose rows are not kept; this one can be read once";
     Usage::with_hint(
         message,
-        "`--choose kfold:10` needs one pass; with a larger `--memory` the rows are kept",
+        "`--choose kfold:10` needs one pass; without `--stream` rows are kept up to `--memory`",
     )
 }

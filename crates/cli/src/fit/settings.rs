@@ -1,6 +1,7 @@
 //! Options of a fit, checked before a file is opened. What a model does not use is refused.
 
 use super::coefficients::Holding;
+use super::ridge::only_once;
 use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
@@ -134,6 +135,9 @@ fn parted(args: &Fit, choose: Option<Choose>) -> Result<(usize, Keep), Usage> {
         }
         (Some(Choose::Folds(folds)), _) => (folds, keep),
         (Some(Choose::LeaveOneOut { asked: false }), Some(file)) if is_read_once(file) => (FEW_FOLDS, keep),
+        (Some(Choose::LeaveOneOut { .. }), Some(file)) if args.stream && is_read_once(file) => {
+            return Err(only_once());
+        }
         _ => (1, keep),
     })
 }

@@ -144,8 +144,11 @@ impl Gathered {
 
 fn push(stream: &mut SummaryStream, rows: &Rows, targets: usize) -> anyhow::Result<()> {
     let x = View::new(&rows.x, &[rows.count(), rows.width])?;
-    Ok(match targets {
-        0 => stream.push(&x, &NoColumns(rows.count()), rows.weights.as_deref())?,
-        _ => stream.push(&x, &rows.y[..], rows.weights.as_deref())?,
-    })
+    let weights = rows.weights.as_deref();
+    if targets == 0 {
+        stream.push(&x, &NoColumns(rows.count()), weights)?;
+    } else {
+        stream.push(&x, &rows.y[..], weights)?;
+    }
+    Ok(())
 }

@@ -86,11 +86,32 @@ fn models_that_a_summary_determines_are_the_same_of_rows_that_are_not_kept() {
 }
 
 #[test]
+fn the_unit_of_weights_does_not_change_what_is_said_of_the_residual() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| text(&directory.path().join(name)).to_owned();
+    let note = |scale: u32, more: &str| {
+        let row = |i: u32| format!("{},{},{}\n", i % 5, (i * 7) % 11 + i % 5, scale * (1 + i % 3));
+        fs::write(at("t.csv"), format!("x,y,w\n{}", (0..30).map(row).collect::<Vec<_>>().concat())).unwrap();
+        let fit =
+            json(&format!("fit {} --target y --weights w --model nonnegative --json{more}", at("t.csv")));
+        fit["findings"][0]["sentence"].as_str().unwrap().to_owned()
+    };
+    let plain = note(1, "");
+    assert!(plain.contains("of the target's length"), "{plain}");
+    for (scale, more) in [(100, ""), (1, " --stream"), (100, " --stream")] {
+        assert_eq!(note(scale, more), plain);
+    }
+}
+
+#[test]
 fn rows_beyond_the_memory_go_and_a_summary_larger_than_they_are_does_not_come() {
     let (directory, _) = with_sales();
     let file = directory.path().join("long.csv");
-    let long: String = (0..90_000).map(|i| format!("{},{},{}\n", i % 17, i % 1013, (i * 7) % 31)).collect();
-    fs::write(&file, format!("a,b,y\n{long}")).unwrap();
+    let mut long = "a,b,y\n".to_owned();
+    for i in 0..90_000 {
+        writeln!(long, "{},{},{}", i % 17, i % 1013, (i * 7) % 31).unwrap();
+    }
+    fs::write(&file, long).unwrap();
     let base = format!("fit {} --target y --model ridge --lambda 1 --json", text(&file));
     same(&json(&format!("{base} --memory 1")), &json(&base), &base);
     assert_eq!(
