@@ -5,17 +5,17 @@ use crate::args::Measure;
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, check_text, to_file, to_stdout};
 use crate::source::Sources;
-use crate::table::{Asked, Rows, Source, gather, most_kept};
+use crate::table::{Asked, Gathered, Keep, Rows, Sink, Source};
+use spanwise::Matrix;
 use spanwise::linear::measure::{Factor, FactorStream};
 use spanwise::linear::told::{MeasureRequest, Measured, counted, measure};
 use spanwise::report::{Ink, measured_text, to_json};
-use spanwise::{Matrix, View};
 
 pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
     let json_file = args.out.as_deref().map_or(Ok(false), |path| check_text("--out", path))?;
     let inputs = [&Some(args.file.clone()), &args.span, &args.against, &args.hull];
     check_not_read(&[("--out", args.out.as_deref())], inputs.map(Option::as_deref))?;
-    let measured = measured(args, screen.quiet)?;
+    let measured = measured(args, keep(args)?, screen.quiet)?;
     let is_json = args.json || json_file;
     let ink = if args.out.is_some() { Ink::Plain } else { screen.ink };
     let text = if is_json { to_json(&measured)? } else { measured_text(&measured, &[], ink) };
@@ -27,47 +27,58 @@ pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
     Ok(if measured.all_inside() { Outcome::Done } else { Outcome::Outside })
 }
 
-fn measured(args: &Measure, quiet: bool) -> anyhow::Result<Measured> {
+/// Which rows are kept: all of them where points are asked about; a summary determines the rest.
+fn keep(args: &Measure) -> Result<Keep, Usage> {
+    if args.hull.is_none() {
+        return Ok(Keep::asked(args.stream, args.memory));
+    }
+    match [("--stream", args.stream), ("--memory", args.memory.is_some())]
+        .into_iter()
+        .find(|(_, given)| *given)
+    {
+        None => Ok(Keep::All),
+        Some((option, _)) => Err(Usage::with_hint(
+            format!("`{option}` does not apply to `--hull`"),
+            "the hull of rows needs the rows, all of them in memory",
+        )),
+    }
+}
+
+fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured> {
     let mut sources = Sources::default();
-    let mut beside = Beside::read(args, &mut sources)?;
+    let beside = Beside::read(args, &mut sources)?;
     // Points of a hull are no part of what rank is decided on.
     let array_bits = sources.bits();
     let hull = args.hull.as_deref().map(|text| sources.matrix("--hull", text, true)).transpose()?;
     if let Some(hull) = &hull {
         Sources::finite("--hull", hull.as_slice(), hull.cols())?;
     }
-    let mut source = Source::open(&Asked {
+    let source = Source::open(&Asked {
         target: args.span_column.as_deref(),
         target_option: "--span-column",
         ..Asked::plain(&args.file, &args.pick, quiet)
     })?;
-    let names = source.design().names().to_vec();
-    let stored_bits = source.bits().min(array_bits);
-    check_points(hull.as_ref(), names.len())?;
-    let mut stream = FactorStream::new(names.len(), beside.width());
-    let gathered = gather(&mut source, &args.file, most_kept(args.stream, args.memory), |rows| {
-        if hull.is_some() {
-            return Err(too_many_rows().into());
+    let columns = source.design().names().len();
+    check_points(hull.as_ref(), columns)?;
+    let gathered = Gathered::through(source, &args.file, keep, Measuring::new(columns, beside))?;
+    let names = gathered.design.names();
+    let stored_bits = gathered.bits.min(array_bits);
+    let Measuring { stream, mut beside, .. } = gathered.sink;
+    let factor = match &gathered.kept {
+        Some(rows) => {
+            let y = beside.next(rows);
+            beside.check()?;
+            Factor::of(rows.view()?, y.view())?
         }
-        let x = View::new(&rows.x, &[rows.count(), rows.width])?;
-        Ok(stream.push(x, beside.next(rows).view())?)
-    })?;
-    let kept = match gathered.kept {
-        Some(mut rows) => {
-            let y = beside.next(&rows);
-            Some((rows.matrix(&args.file)?, y))
+        None => {
+            beside.check()?;
+            stream.finish()?
         }
-        None => None,
-    };
-    beside.check()?;
-    let factor = match &kept {
-        Some((x, y)) => Factor::of(x.view(), y.view())?,
-        None => stream.finish()?,
     };
     Ok(measure(&MeasureRequest {
         factor: &factor.stored_bits(stored_bits),
-        rows: kept.as_ref().map(|(x, _)| x.view()),
-        names: &names,
+        rows: gathered.kept.as_ref().map(Rows::view).transpose()?,
+        names,
         stored_bits,
         intercept: !args.no_intercept,
         tolerance: args.tolerance,
@@ -87,9 +98,28 @@ fn check_points(hull: Option<&Matrix>, columns: usize) -> Result<(), Usage> {
     Err(Usage::new(message))
 }
 
-fn too_many_rows() -> Usage {
-    let message = "`--hull` asks about the rows, and the table has more of them than are kept in memory";
-    Usage::with_hint(message, "`--memory MIB` keeps more; 128 unless given")
+/// Rows on their way into a factor, with what stands beside them.
+struct Measuring {
+    stream: FactorStream,
+    columns: usize,
+    beside: Beside,
+}
+
+impl Measuring {
+    fn new(columns: usize, beside: Beside) -> Self {
+        Measuring { stream: FactorStream::new(columns, beside.width()), columns, beside }
+    }
+}
+
+impl Sink for Measuring {
+    fn side(&self) -> usize {
+        1 + self.columns + self.beside.width()
+    }
+
+    fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
+        let y = self.beside.next(rows);
+        Ok(self.stream.push(rows.view()?, y.view())?)
+    }
 }
 
 /// What stands beside the columns, row by row: the vector of `--span` or `--span-column`, then the columns of `--against`.

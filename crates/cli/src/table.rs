@@ -1,15 +1,18 @@
 //! Tables as the rows of a model: columns chosen, categories made numbers, batch by batch.
 
 mod batch;
-mod gather;
+mod gathered;
+mod parts;
 mod separator;
 mod words;
 
 pub(crate) use batch::{Role, Rows};
-pub(crate) use gather::{gather, most_kept};
+pub(crate) use gathered::{Gathered, Keep, Sink};
+pub(crate) use parts::SEED;
 
 use crate::args::{MissingWord, Pick};
 use crate::failure::Usage;
+use crate::out::is_special;
 use crate::source::is_inline;
 use anyhow::Context;
 use batch::columns_of;
@@ -18,6 +21,7 @@ use spanwise::linear::design::{Design, Encoding, Field, Means, Missing, Settings
 use spanwise::linear::told::{Encoded, counted};
 use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix, quoted};
 use std::io::Write;
+use std::path::Path;
 
 /// Files from this many bytes, or rows, show how far reading has come.
 const LONG: u64 = 1 << 24;
@@ -91,8 +95,13 @@ impl Source {
 
     /// Opens a table to be read through a design that is known: rows to predict, or to read again.
     pub(crate) fn with_design(asked: &Asked<'_>, design: Design, with_target: bool) -> anyhow::Result<Self> {
-        let columns = design.encodings().iter().map(|encoding| encoding.name.clone());
         let role = if with_target { Role::new(asked) } else { Role::without_target(asked) };
+        if is_inline(asked.file) {
+            let (batches, first) = open(asked)?;
+            let bar = ProgressBar::hidden();
+            return Ok(Source { batches, first: Some(first), design, role, bar, rows: 0 });
+        }
+        let columns = design.encodings().iter().map(|encoding| encoding.name.clone());
         let categories = design.encodings().iter().filter(|encoding| encoding.levels.is_some());
         let categories = categories.map(|encoding| encoding.name.clone());
         let options = ReadOptions {
@@ -302,12 +311,23 @@ fn settings(asked: &Asked<'_>) -> Result<Settings, Usage> {
     })
 }
 
+/// Refuses what needs the rows twice where they come by once.
+pub(crate) fn check_read_twice(option: &str, file: &str) -> Result<(), Usage> {
+    if !is_read_once(file) {
+        return Ok(());
+    }
+    let what = if file == "-" { "standard input" } else { file };
+    Err(Usage::new(format!("`{option}` reads the table twice; {what} can be read once")))
+}
+
+/// Whether the table is standard input, a pipe or a device.
+pub(crate) fn is_read_once(file: &str) -> bool {
+    file == "-" || is_special(Path::new(file))
+}
+
 /// Reads the table once for the means of its columns.
 fn with_means(design: Design, asked: &Asked<'_>) -> anyhow::Result<Design> {
-    if asked.file == "-" {
-        let message = "`--missing mean` reads the table twice; standard input can be read once";
-        return Err(Usage::new(message).into());
-    }
+    check_read_twice("--missing mean", asked.file)?;
     let mut means = Means::new(&design);
     let (mut batches, first) = open(asked)?;
     let mut next = Some(first);

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ._classes import LogisticFit, Separation, logistic
 from ._decompose import Pca, Qr, Svd, pca, qr, svd
-from ._fit import Dependency, LinearFit, RidgeFit, Summary, lstsq, ridge
+from ._fit import lstsq, nonnegative, ridge
 from ._geometry import (
     ChangeOfBasis,
     ColumnAngle,
@@ -39,6 +39,8 @@ from ._measure import (
     rank,
     solve,
 )
+from ._models import Dependency, LinearFit, NonNegativeFit, RidgeFit
+from ._summary import Summary
 
 __all__ = [
     "ChangeOfBasis",
@@ -51,6 +53,7 @@ __all__ = [
     "Hyperplane",
     "LinearFit",
     "LogisticFit",
+    "NonNegativeFit",
     "Orthogonality",
     "Pca",
     "Projection",
@@ -72,6 +75,7 @@ __all__ = [
     "in_span",
     "logistic",
     "lstsq",
+    "nonnegative",
     "onto_components",
     "orthogonality",
     "pca",

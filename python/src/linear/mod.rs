@@ -6,6 +6,7 @@ mod geometry;
 mod kernel;
 mod least_squares;
 mod measure;
+mod nonnegative;
 mod ridge;
 mod solve;
 mod summary;
@@ -25,6 +26,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::KernelModel>()?;
     module.add_function(wrap_pyfunction!(least_squares::lstsq, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge, module)?)?;
+    module.add_function(wrap_pyfunction!(nonnegative::nonnegative, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge_errors, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge_path, module)?)?;
     module.add_function(wrap_pyfunction!(classes::logistic, module)?)?;

@@ -9,9 +9,11 @@ Examples:
   spanwise decompose examples/longley.csv --kind svd
   spanwise decompose examples/longley.csv --kind pca --rank 2 --out factors.npz
   spanwise decompose \"2,1;1,2\" --kind eigen --json
+  spanwise decompose large.parquet --kind pca --stream --out factors.npz
 
 Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean, \
-explained_variance, singular_values; low-rank left, right.";
+explained_variance, singular_values; low-rank left, right. Principal components of rows beyond --memory come from a summary, \
+in one pass; other factors need the rows in memory.";
 
 pub(crate) const SOLVE_HELP: &str = "\
 Examples:
@@ -30,12 +32,14 @@ Examples:
   spanwise fit train.csv --target y --model ridge --choose loo --predict new.csv --out predicted.csv
   spanwise fit part1.csv --target y --summary-out 1.sum --quiet
   spanwise fit --merge 1.sum --merge 2.sum                       the fit of both parts together
+  spanwise fit large.parquet --target y --model ridge --stream --out coefficients.csv
   spanwise fit x.npz --target y.npy                              x.npz by scipy.sparse.save_npz, CSR
 
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
-otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models \
-need their rows in memory. Ridge without --lambda and --choose takes the penalty that does best on rows left out one by \
-one.";
+otherwise. Rows beyond --memory are not kept: least-squares, ridge, nonnegative and simplex then go through a summary, in one \
+pass; logistic, softmax and kernel need their rows in memory. Ridge without --lambda and --choose takes the penalty that does \
+best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
+they come by once, as on standard input.";
 
 /// Which columns of a table, and how they become numbers.
 #[derive(Clone, Debug, Args)]
@@ -155,6 +159,20 @@ pub(crate) struct Decompose {
     #[command(flatten)]
     pub(crate) pick: Pick,
 
+    /// Never keep the rows: one pass through a summary (pca; svd, then without u)
+    #[arg(long, help_heading = "Large tables")]
+    pub(crate) stream: bool,
+
+    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (pca)
+    #[arg(
+        long,
+        value_name = "MIB",
+        allow_hyphen_values = true,
+        conflicts_with = "stream",
+        help_heading = "Large tables"
+    )]
+    pub(crate) memory: Option<usize>,
+
     /// Write the factors: .npz, .safetensors
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
@@ -263,7 +281,7 @@ pub(crate) struct Fit {
     )]
     pub(crate) lambdas: Vec<f64>,
 
-    /// How to choose the penalty: loo (one row left out) or kfold:K (ridge) [default: loo]
+    /// How to choose the penalty: loo (one row left out, in a second pass where rows are not kept) or kfold:K (ridge) [default: loo]
     #[arg(long, value_name = "RULE", help_heading = "Model")]
     pub(crate) choose: Option<String>,
 
@@ -304,11 +322,12 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) confidence: Option<f64>,
 
-    /// Never keep the rows: one pass through a summary (least-squares)
+    /// Never keep the rows: one pass through a summary (not logistic, softmax, kernel)
     #[arg(long, help_heading = "Large tables")]
     pub(crate) stream: bool,
 
-    /// Rows up to this many MiB of numbers are kept; 128 unless given (least-squares)
+    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (not logistic, softmax,
+    /// kernel)
     #[arg(
         long,
         value_name = "MIB",
@@ -318,11 +337,11 @@ pub(crate) struct Fit {
     )]
     pub(crate) memory: Option<usize>,
 
-    /// Write the summary of the rows, to be merged with others (least-squares)
+    /// Write the summary of the rows, to be merged with others (not logistic, softmax, kernel)
     #[arg(long, value_name = "FILE", help_heading = "Large tables")]
     pub(crate) summary_out: Option<PathBuf>,
 
-    /// Summaries to fit together, with the table's if there is one (least-squares)
+    /// Summaries to fit together, with the table's if there is one (not logistic, softmax, kernel)
     #[arg(long, value_name = "FILE", help_heading = "Large tables")]
     pub(crate) merge: Vec<PathBuf>,
 
@@ -330,8 +349,8 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "FILE", requires = "out", help_heading = "Output")]
     pub(crate) predict: Option<String>,
 
-    /// Where the predictions go: .csv, .parquet
-    #[arg(long, value_name = "FILE", requires = "predict", help_heading = "Output")]
+    /// Write the fit: .json, .txt, or its coefficients: .csv, .parquet. With --predict the predictions: .csv, .parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
     /// Write fitted value, residual, leverage, Cook's distance of each row: .csv, .parquet (least-squares)

@@ -4,9 +4,9 @@ use super::Asked;
 use super::words::{first_word, mostly_numbers};
 use crate::failure::Usage;
 use anyhow::anyhow;
-use spanwise::Matrix;
 use spanwise::linear::design::{self, Design, DesignError, Missing};
 use spanwise::linear::told::Label;
+use spanwise::{Matrix, View};
 use spanwise_io::{COMMA_HINT, Column, Table, Values, has_comma, quoted};
 
 /// Which columns are not features, and what they are.
@@ -85,6 +85,22 @@ impl Rows {
         }
         self.read += other.read;
         self.filled += other.filled;
+    }
+
+    /// Adds row `i` of others, as far as a summary needs it.
+    pub(super) fn append_row(&mut self, other: &Rows, i: usize) {
+        self.width = other.width;
+        self.x.extend(&other.x[i * other.width..(i + 1) * other.width]);
+        self.index.push(other.index[i]);
+        self.y.extend(other.y.get(i));
+        if let Some(weights) = &other.weights {
+            self.weights.get_or_insert_default().push(weights[i]);
+        }
+    }
+
+    /// The features, row after row.
+    pub(crate) fn view(&self) -> anyhow::Result<View<'_, f64>> {
+        Ok(View::new(&self.x, &[self.count(), self.width])?)
     }
 
     /// The labels of the rows that count: one without weight is as good as not there.

@@ -1,6 +1,5 @@
 //! `spanwise measure`: angles, orthogonality, definiteness; rows kept and streamed; numbers of f64 and of f32.
 
-use crate::fit::longley;
 use crate::harness::{npy, npy_f64, spanwise, text};
 use serde_json::Value;
 use spanwise_io::{Column, Table, Values, write_table};
@@ -62,22 +61,25 @@ fn a_streamed_table_measures_as_one_that_is_kept() {
 }
 
 #[test]
-fn what_needs_rows_that_were_not_kept_is_refused_with_what_keeps_them() {
-    let run = spanwise(&["measure", &longley(), "--hull", "1,2,3,4,5,6,7", "--memory", "0"]);
-    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    assert_eq!(
-        run.stderr,
-        "error: `--hull` asks about the rows, and the table has more of them than are kept in memory\n\
-         hint: `--memory MIB` keeps more; 128 unless given\n"
-    );
-    let run = spanwise(&["measure", "1,2;3,4", "--hull", "1,2", "--stream"]);
-    assert!(run.code == 2 && run.stderr.contains("--hull") && run.stderr.contains("--stream"));
+fn what_needs_its_rows_keeps_them_and_refuses_to_let_them_go() {
+    for option in [&["--memory", "0"][..], &["--stream"]] {
+        let run = spanwise(&[&["measure", "1,2;3,4", "--hull", "1,2"], option].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+        let expected = format!(
+            "error: `{}` does not apply to `--hull`\nhint: the hull of rows needs the rows, all of them in memory\n",
+            option[0]
+        );
+        assert_eq!(run.stderr, expected);
+    }
     let page = joined(&spanwise(&["measure", "2,1;1,3", "--stream"]).ended_with(0));
     assert!(
         page.contains("the table is square; whether it is symmetric, and definite, is not known"),
         "{page}"
     );
-    assert!(page.contains("► a larger `--memory` keeps them"), "{page}");
+    assert!(page.contains("► without `--stream` they are kept"), "{page}");
+    // Rows that are no more than what their summary would take stay, whatever the memory.
+    let page = joined(&spanwise(&["measure", "2,1;1,3", "--memory", "0"]).ended_with(0));
+    assert!(page.contains("positive definite"), "{page}");
 }
 
 /// `c = b + 2` in numbers of f32, whose rounding hides it from f64.

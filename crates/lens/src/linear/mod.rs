@@ -9,7 +9,9 @@ mod projected;
 mod solved;
 
 pub use crate::finding::{Evidence, Finding, Severity};
-pub use decomposed::{Decomposed, Decomposition, Factor, PcaWay, Strength, decompose};
+pub use decomposed::{
+    Decomposed, Decomposition, Factor, PcaWay, Strength, decompose, pca_of_summary, svd_of_summary,
+};
 pub(crate) use fitted::common;
 pub use fitted::{
     Coefficients, Computation, Encoded, FitFacts, Fitted, FittedDependency, FittedRank, Label, Measure,

@@ -111,7 +111,7 @@ fn orthogonal(measured: &Measured) -> Option<Finding> {
 fn symmetric(measured: &Measured) -> Option<Finding> {
     if measured.streamed && measured.rows == measured.columns {
         let sentence = "the table is square; whether it is symmetric, and definite, is not known of rows that were not kept";
-        return Some(Finding::new(Severity::Note, sentence).advised("a larger `--memory` keeps them"));
+        return Some(Finding::new(Severity::Note, sentence).advised("without `--stream` they are kept"));
     }
     // That every column is 0 was said.
     let sign = measured.definiteness.as_ref().filter(|_| measured.rank > 0)?;
