@@ -104,6 +104,8 @@ fn numbers_of_f32_depend_to_their_own_rounding() {
         let tolerance = json["rank_tolerance"].as_f64().unwrap();
         assert_eq!(tolerance, 16.0 * f64::from(f32::EPSILON) / 2.0);
         assert_eq!(json["dependency_tolerance"], json["rank_tolerance"]);
+        let page = joined(&spanwise(&[&["fit", text(&file), "--target", "c0"], more].concat()).ended_with(0));
+        assert!(page.contains("c2 = c1 + 2"), "{page}");
     }
     let page = joined(&spanwise(&["measure", text(&file)]).ended_with(0));
     assert!(page.contains("up to 9.5e-7 counts as nothing"), "{page}");
