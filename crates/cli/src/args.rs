@@ -2,13 +2,16 @@
 
 mod explain;
 mod linear;
+mod measure;
 pub(crate) mod names;
+mod project;
 
 pub(crate) use explain::{Explain, SampleArgs};
 pub(crate) use linear::{
-    Decompose, FactorMethod, Fit, KernelWord, Kind, Measure, MissingWord, Model, Pick, Project, Solve,
-    SolveMethod,
+    Decompose, FactorMethod, Fit, KernelWord, Kind, MissingWord, Model, Pick, Solve, SolveMethod,
 };
+pub(crate) use measure::Measure;
+pub(crate) use project::{BasisWord, Project};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -66,9 +69,9 @@ pub(crate) enum Verb {
     #[command(after_help = linear::FIT_HELP)]
     Fit(Box<Fit>),
 
-    /// Split vectors by a column space: the part inside, the part outside, the angle
-    #[command(after_help = linear::PROJECT_HELP)]
-    Project(Project),
+    /// Split vectors by a column space; project rows onto components; orthonormal bases, other bases
+    #[command(after_help = project::PROJECT_HELP)]
+    Project(Box<Project>),
 
     /// Write a matrix as a product: QR, SVD, eigen, principal components, low rank
     #[command(after_help = linear::DECOMPOSE_HELP)]
@@ -78,8 +81,8 @@ pub(crate) enum Verb {
     #[command(after_help = linear::SOLVE_HELP)]
     Solve(Solve),
 
-    /// Rank, conditioning, dependencies, span and hull membership of a table
-    #[command(after_help = linear::MEASURE_HELP)]
+    /// Rank, conditioning, dependencies, angles, span and hull membership of a table
+    #[command(after_help = measure::MEASURE_HELP)]
     Measure(Box<Measure>),
 
     /// Explain a table with a target, or attention: findings, evidence, what to do

@@ -4,7 +4,9 @@ use crate::failure::Usage;
 use crate::out::check_regular;
 use anyhow::Context;
 use spanwise::example::Array;
-use spanwise_io::{Column, Format, Table, Tensor, Values, write_table, write_tensor, write_tensors};
+use spanwise_io::{
+    Categories, Column, Format, Table, Tensor, Values, write_table, write_tensor, write_tensors,
+};
 use std::path::Path;
 
 /// What was written where: `(what, path)`.
@@ -78,4 +80,15 @@ pub(crate) fn write_columns(argument: &str, path: &Path, columns: Vec<Column>) -
 /// A column of numbers.
 pub(crate) fn numbers(name: &str, values: Vec<f64>) -> Column {
     Column { name: name.to_owned(), values: Values::Numbers(values) }
+}
+
+/// A column of words.
+pub(crate) fn words(name: &str, words: &[&str]) -> anyhow::Result<Column> {
+    let mut levels: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let code = |word: &&str| levels.binary_search_by(|level| level.as_str().cmp(word)).unwrap_or(0) as u32;
+    let codes = words.iter().map(code).collect();
+    let categories = Categories::new(codes, levels).ok_or_else(|| Usage::new("a word has no level"))?;
+    Ok(Column { name: name.to_owned(), values: Values::Categories(categories) })
 }

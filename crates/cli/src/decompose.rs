@@ -5,9 +5,9 @@ use crate::args::{Decompose, FactorMethod, Kind};
 use crate::artifact::{Holds, Written, check, write_arrays};
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, to_stdout};
-use crate::table::{Asked, Source};
+use crate::table::{Asked, Gathered, Keep};
 use spanwise::example::Array;
-use spanwise::linear::told::{Decomposed, Decomposition, PcaWay, decompose};
+use spanwise::linear::told::{Decomposed, Decomposition, PcaWay, decompose, pca_of_summary, svd_of_summary};
 use spanwise::report::{decomposed_text, to_json};
 
 pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
@@ -16,16 +16,20 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
     }
     check_not_read(&[("--out", args.out.as_deref())], [Some(args.file.as_str())])?;
     let how = decomposition(args)?;
-    let mut source = Source::open(&Asked::plain(&args.file, &args.pick, screen.quiet))?;
-    let names = source.design().names().to_vec();
-    let x = source.all()?.matrix(&args.file)?;
-    let most = x.rows().min(x.cols());
+    let keep = keep(args)?;
+    let gathered = Gathered::read(&Asked::plain(&args.file, &args.pick, screen.quiet), keep, 1)?;
+    let names = gathered.design.names();
+    let most = names.len().min((gathered.read - gathered.dropped) as usize);
     if let Some(rank) = args.rank.filter(|rank| !(1..=most).contains(rank)) {
         let message =
             format!("`--rank` is {rank}; expected a number from 1 to {most}, the smaller side of the table");
         return Err(Usage::new(message).into());
     }
-    let mut made = decompose(x.view(), &names, &how)?;
+    let mut made = match (&gathered.kept, args.kind) {
+        (Some(rows), _) => decompose(rows.view()?, names, &how)?,
+        (None, Kind::Svd) => svd_of_summary(&gathered.summary()?, args.rank)?,
+        (None, _) => pca_of_summary(&gathered.summary()?, args.rank)?,
+    };
     let mut files = Written::new();
     if let Some(path) = &args.out {
         let arrays: Vec<(&str, &Array)> =
@@ -42,6 +46,29 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
         to_stdout(&decomposed_text(&made, &files, screen.ink))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Which rows are kept: all of them, unless a summary determines what is asked for.
+fn keep(args: &Decompose) -> Result<Keep, Usage> {
+    let exact = matches!(args.method, None | Some(FactorMethod::Auto | FactorMethod::Exact));
+    for (option, given, kinds) in [
+        ("--stream", args.stream, &[Kind::Pca, Kind::Svd][..]),
+        ("--memory", args.memory.is_some(), &[Kind::Pca]),
+    ] {
+        if given && !(exact && kinds.contains(&args.kind)) {
+            let kind = if kinds.len() == 1 { "`--kind pca`" } else { "`--kind pca` and `svd`" };
+            let message = format!("`{option}` applies to {kind}, by the exact method");
+            return Err(Usage::with_hint(
+                message,
+                "other factors and methods need the rows, all of them in memory",
+            ));
+        }
+    }
+    Ok(match args.kind {
+        Kind::Pca if exact => Keep::asked(args.stream, args.memory),
+        _ if args.stream => Keep::None,
+        _ => Keep::All,
+    })
 }
 
 fn decomposition(args: &Decompose) -> Result<Decomposition, Usage> {

@@ -1,8 +1,10 @@
 //! `spanwise fit`: checked settings ► rows ► one model ► page, JSON and files.
 
-mod least_squares;
-mod other;
+mod coefficients;
+mod model;
 mod output;
+mod ridge;
+mod seen;
 mod settings;
 mod sparse;
 mod summary_file;
@@ -11,22 +13,48 @@ use crate::Outcome;
 use crate::args::{Fit, Model};
 use crate::artifact::Written;
 use crate::out::{Screen, to_stdout};
-use crate::table::{Asked, Rows, encoded};
+use crate::table::{Asked, Gathered, Source, encoded};
+use model::AnyFit;
+use output::{predict, write_predictions, write_rows};
+use seen::Seen;
 use settings::Settings;
-use spanwise::linear::design::Design;
 use spanwise::linear::told::{FitFacts, Fitted};
 use spanwise::report::{fitted_text, to_json};
 
 pub(crate) fn run(args: &Fit, screen: Screen) -> anyhow::Result<Outcome> {
     let settings = Settings::new(args)?;
     let matrix = args.file.as_deref().map_or(Ok(None), spanwise_io::read_sparse)?;
-    let (fitted, files) = spanwise_io::all_or_none(|| match (&matrix, args.model) {
-        (Some(matrix), _) => sparse::run(args, &settings, matrix),
-        (None, Model::LeastSquares) => least_squares::run(args, &settings, screen.quiet),
-        (None, _) => other::run(args, &settings, screen.quiet),
+    let (fitted, files) = spanwise_io::all_or_none(|| {
+        let (fitted, mut files) = match &matrix {
+            Some(matrix) => (sparse::run(args, &settings, matrix)?, Written::new()),
+            None => of_table(args, &settings, screen.quiet)?,
+        };
+        if let (Some(out), None) = (&args.out, &args.predict) {
+            coefficients::write(out, &fitted, &files)?;
+            files.push(("the fit".to_owned(), out.display().to_string()));
+        }
+        Ok::<_, anyhow::Error>((fitted, files))
     })?;
     show(args, screen, &fitted, &files)?;
     Ok(Outcome::Done)
+}
+
+fn of_table(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fitted, Written)> {
+    let mut files = Written::new();
+    let seen = Seen::read(args, settings, quiet, &mut files)?;
+    let table = args.file.as_deref().map(|file| asked(args, settings, file, quiet));
+    let (fit, fitted) = model::fit(args, settings, &seen, table.as_ref())?;
+    if let (Some(path), Some(table), AnyFit::LeastSquares(fit)) = (&args.rows, &table, &fit) {
+        write_rows(path, fit, Source::with_design(table, seen.design.clone(), true)?)?;
+        files.push(("rows".to_owned(), path.display().to_string()));
+    }
+    if let (Some(out), Some(file)) = (&args.out, &args.predict) {
+        let source = Source::with_design(&asked(args, settings, file, quiet), seen.design, false)?;
+        let predicted = predict(source, file, |x| fit.predict(x, settings.confidence))?;
+        write_predictions(out, predicted)?;
+        files.push(("predictions".to_owned(), out.display().to_string()));
+    }
+    Ok((fitted, files))
 }
 
 fn show(args: &Fit, screen: Screen, fitted: &Fitted, files: &Written) -> anyhow::Result<()> {
@@ -51,19 +79,19 @@ fn asked<'a>(args: &'a Fit, settings: &Settings, file: &'a str, quiet: bool) -> 
     }
 }
 
-/// What is known besides the numbers, of rows that were kept.
-fn facts(args: &Fit, settings: &Settings, design: &Design, rows: &Rows) -> FitFacts {
+/// What is known besides the numbers.
+fn facts(args: &Fit, settings: &Settings, gathered: &Gathered) -> FitFacts {
     FitFacts {
         target: args.target.clone().unwrap_or_default(),
-        names: design.names().to_vec(),
+        names: gathered.design.names().to_vec(),
         weights: args.weights.clone(),
         intercept: settings.intercept,
         confidence: settings.confidence,
-        encodings: encoded(design),
-        rows_read: rows.read,
-        rows_dropped: rows.dropped(),
-        values_filled: rows.filled,
-        streamed: false,
-        bits: f64::MANTISSA_DIGITS,
+        encodings: encoded(&gathered.design),
+        rows_read: gathered.read,
+        rows_dropped: gathered.dropped,
+        values_filled: gathered.filled,
+        streamed: gathered.kept.is_none(),
+        bits: gathered.bits,
     }
 }

@@ -1,65 +1,21 @@
-//! `spanwise measure`.
+//! `spanwise measure`: rows kept as long as there is room, then one pass through a summary.
 
 use crate::Outcome;
 use crate::args::Measure;
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, check_text, to_file, to_stdout};
 use crate::source::Sources;
-use crate::table::{Asked, Source};
-use spanwise::View;
-use spanwise::linear::told::{MeasureRequest, counted, measure};
+use crate::table::{Asked, Gathered, Keep, Rows, Sink, Source};
+use spanwise::Matrix;
+use spanwise::linear::measure::{Factor, FactorStream};
+use spanwise::linear::told::{MeasureRequest, Measured, counted, measure};
 use spanwise::report::{Ink, measured_text, to_json};
 
 pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
     let json_file = args.out.as_deref().map_or(Ok(false), |path| check_text("--out", path))?;
-    let inputs = [Some(args.file.as_str()), args.span.as_deref(), args.hull.as_deref()];
-    check_not_read(&[("--out", args.out.as_deref())], inputs)?;
-    let mut sources = Sources::default();
-    let span = args.span.as_deref().map(|text| sources.list("--span", text)).transpose()?;
-    let hull = args.hull.as_deref().map(|text| sources.matrix("--hull", text, true)).transpose()?;
-    Sources::finite("--span", span.as_deref().unwrap_or_default(), 1)?;
-    if let Some(hull) = &hull {
-        Sources::finite("--hull", hull.as_slice(), hull.cols())?;
-    }
-    let target = args.span_column.as_deref();
-    let mut source = Source::open(&Asked {
-        target,
-        target_option: "--span-column",
-        ..Asked::plain(&args.file, &args.pick, screen.quiet)
-    })?;
-    let names = source.design().names().to_vec();
-    let mut rows = source.all()?;
-    let y = std::mem::take(&mut rows.y);
-    let x = rows.matrix(&args.file)?;
-    let vector = match (&span, target) {
-        (Some(span), _) => Some(("--span", span.as_slice())),
-        (None, Some(name)) => Some((name, y.as_slice())),
-        (None, None) => None,
-    };
-    if let Some((_, vector)) = vector
-        && vector.len() != x.rows()
-    {
-        let rows = counted(x.rows(), "row", "rows");
-        let message = format!("`--span` has length {}, the table has {rows}", vector.len());
-        return Err(Usage::new(message).into());
-    }
-    if let Some(hull) = hull.as_ref().filter(|hull| hull.cols() != x.cols()) {
-        let (found, columns) =
-            (counted(hull.cols(), "column", "columns"), counted(x.cols(), "column", "columns"));
-        let message = format!("`--hull` has {found}, the table has {columns}; points need as many numbers");
-        return Err(Usage::new(message).into());
-    }
-    let request = MeasureRequest {
-        x: x.view(),
-        names: &names,
-        intercept: !args.no_intercept,
-        tolerance: args.tolerance,
-        span: vector
-            .map(|(name, v)| Ok::<_, anyhow::Error>((name, View::new(v, &[v.len()])?)))
-            .transpose()?,
-        hull: hull.as_ref().map(spanwise::Matrix::view),
-    };
-    let measured = measure(&request)?;
+    let inputs = [&Some(args.file.clone()), &args.span, &args.against, &args.hull];
+    check_not_read(&[("--out", args.out.as_deref())], inputs.map(Option::as_deref))?;
+    let measured = measured(args, keep(args)?, screen.quiet)?;
     let is_json = args.json || json_file;
     let ink = if args.out.is_some() { Ink::Plain } else { screen.ink };
     let text = if is_json { to_json(&measured)? } else { measured_text(&measured, &[], ink) };
@@ -69,4 +25,160 @@ pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
         None => to_stdout(&text)?,
     }
     Ok(if measured.all_inside() { Outcome::Done } else { Outcome::Outside })
+}
+
+/// Which rows are kept: all of them where points are asked about; a summary determines the rest.
+fn keep(args: &Measure) -> Result<Keep, Usage> {
+    if args.hull.is_none() {
+        return Ok(Keep::asked(args.stream, args.memory));
+    }
+    match [("--stream", args.stream), ("--memory", args.memory.is_some())]
+        .into_iter()
+        .find(|(_, given)| *given)
+    {
+        None => Ok(Keep::All),
+        Some((option, _)) => Err(Usage::with_hint(
+            format!("`{option}` does not apply to `--hull`"),
+            "the hull of rows needs the rows, all of them in memory",
+        )),
+    }
+}
+
+fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured> {
+    let mut sources = Sources::default();
+    sources.claim("FILE", &args.file)?;
+    let beside = Beside::read(args, &mut sources)?;
+    // Points of a hull are no part of what rank is decided on.
+    let array_bits = sources.bits();
+    let hull = args.hull.as_deref().map(|text| sources.matrix("--hull", text, true)).transpose()?;
+    if let Some(hull) = &hull {
+        Sources::finite("--hull", hull.as_slice(), hull.cols())?;
+    }
+    let source = Source::open(&Asked {
+        target: args.span_column.as_deref(),
+        target_option: "--span-column",
+        ..Asked::plain(&args.file, &args.pick, quiet)
+    })?;
+    let columns = source.design().names().len();
+    check_points(hull.as_ref(), columns)?;
+    let gathered = Gathered::through(source, &args.file, keep, Measuring::new(columns, beside))?;
+    let names = gathered.design.names();
+    let stored_bits = gathered.bits.min(array_bits);
+    let Measuring { stream, mut beside, .. } = gathered.sink;
+    let factor = match &gathered.kept {
+        Some(rows) => {
+            let y = beside.next(rows);
+            beside.check()?;
+            Factor::of(rows.view()?, y.view())?
+        }
+        None => {
+            beside.check()?;
+            stream.finish()?
+        }
+    };
+    Ok(measure(&MeasureRequest {
+        factor: &factor.stored_bits(stored_bits),
+        rows: gathered.kept.as_ref().map(Rows::view).transpose()?,
+        names,
+        stored_bits,
+        intercept: !args.no_intercept,
+        tolerance: args.tolerance,
+        span: match (&args.span, &args.span_column) {
+            (Some(_), _) => Some("--span"),
+            (None, column) => column.as_deref(),
+        },
+        against: beside.against.as_ref().map(|others| ("--against", others.cols())),
+        hull: hull.as_ref().map(Matrix::view),
+    })?)
+}
+
+fn check_points(hull: Option<&Matrix>, columns: usize) -> Result<(), Usage> {
+    let Some(hull) = hull.filter(|hull| hull.cols() != columns) else { return Ok(()) };
+    let (found, columns) = (counted(hull.cols(), "column", "columns"), counted(columns, "column", "columns"));
+    let message = format!("`--hull` has {found}, the table has {columns}; points need as many numbers");
+    Err(Usage::new(message))
+}
+
+/// Rows on their way into a factor, with what stands beside them.
+struct Measuring {
+    stream: FactorStream,
+    columns: usize,
+    beside: Beside,
+}
+
+impl Measuring {
+    fn new(columns: usize, beside: Beside) -> Self {
+        Measuring { stream: FactorStream::new(columns, beside.width()), columns, beside }
+    }
+}
+
+impl Sink for Measuring {
+    fn side(&self) -> usize {
+        1 + self.columns + self.beside.width()
+    }
+
+    fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
+        let y = self.beside.next(rows);
+        Ok(self.stream.push(rows.view()?, y.view())?)
+    }
+}
+
+/// What stands beside the columns, row by row: the vector of `--span` or `--span-column`, then the columns of `--against`.
+struct Beside {
+    span: Option<Vec<f64>>,
+    column: bool,
+    against: Option<Matrix>,
+    /// Rows so far.
+    rows: usize,
+}
+
+impl Beside {
+    fn read(args: &Measure, sources: &mut Sources) -> anyhow::Result<Self> {
+        let span = args.span.as_deref().map(|text| sources.list("--span", text)).transpose()?;
+        Sources::finite("--span", span.as_deref().unwrap_or_default(), 1)?;
+        let against = args.against.as_deref().map(|text| sources.matrix("--against", text, false));
+        let against = against.transpose()?;
+        if let Some(others) = &against {
+            Sources::finite("--against", others.as_slice(), others.cols())?;
+        }
+        // A row written in the argument is a vector, as it is for `--span`.
+        let against = against.map(|others| if others.rows() == 1 { others.transposed() } else { others });
+        Ok(Beside { span, column: args.span_column.is_some(), against, rows: 0 })
+    }
+
+    fn vectors(&self) -> usize {
+        usize::from(self.span.is_some() || self.column)
+    }
+
+    fn width(&self) -> usize {
+        self.vectors() + self.against.as_ref().map_or(0, Matrix::cols)
+    }
+
+    /// What stands beside the next rows. Where there is too little of it, zeros do until all rows are counted.
+    fn next(&mut self, rows: &Rows) -> Matrix {
+        let (first, vectors) = (self.rows, self.vectors());
+        self.rows += rows.count();
+        Matrix::from_fn(rows.count(), self.width(), |i, j| match (j.checked_sub(vectors), &self.against) {
+            (Some(j), Some(others)) if first + i < others.rows() => others[(first + i, j)],
+            (Some(_), _) => 0.0,
+            (None, _) => match &self.span {
+                Some(span) => span.get(first + i).copied().unwrap_or(0.0),
+                None => rows.y[i],
+            },
+        })
+    }
+
+    /// Refuses arrays that do not have as many rows as the table.
+    fn check(&self) -> Result<(), Usage> {
+        let rows = counted(self.rows, "row", "rows");
+        if let Some(span) = self.span.as_ref().filter(|span| span.len() != self.rows) {
+            return Err(Usage::new(format!("`--span` has length {}, the table has {rows}", span.len())));
+        }
+        if let Some(others) = self.against.as_ref().filter(|others| others.rows() != self.rows) {
+            let found = counted(others.rows(), "row", "rows");
+            let message = format!("`--against` has {found}, the table has {rows}; they must be equal");
+            return Err(Usage::new(message));
+        }
+        Ok(())
+    }
 }

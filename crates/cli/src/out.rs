@@ -27,7 +27,7 @@ pub(crate) fn to_file(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// A device, pipe or socket: something a rename must not replace.
-fn is_special(path: &Path) -> bool {
+pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 

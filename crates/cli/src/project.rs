@@ -1,36 +1,99 @@
-//! `spanwise project`.
+//! `spanwise project`: a table ► one of four questions ► page, JSON and file.
+
+mod files;
+mod table;
 
 use crate::Outcome;
-use crate::args::names::{self, Names};
-use crate::args::{MissingWord, Pick, Project};
-use crate::artifact::{Holds, Written, check, numbers, write_arrays, write_columns};
+use crate::args::{BasisWord, Project};
+use crate::artifact::{Holds, check};
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, to_stdout};
 use crate::source::Sources;
-use crate::table::{Asked, NO_RULE, Source};
+use anyhow::Context;
+use files::Output;
+use serde::Serialize;
 use spanwise::Matrix;
-use spanwise::linear::told::{Projected, counted, project};
-use spanwise::report::{projected_text, to_json};
-use spanwise_io::{Format, quoted};
-use std::path::Path;
+use spanwise::linear::project::COMPLEMENT_ROWS;
+use spanwise::linear::told::{self, BasisOf, counted};
+use spanwise::report::{Ink, basis_text, changed_text, components_text, projected_text, to_json};
+use table::Table;
 
 pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     let format = args.out.as_deref().map(|path| check("--out", path, Holds::ColumnsOrArrays)).transpose()?;
-    let inputs = [Some(args.file.as_str()), args.vector.as_deref()];
-    check_not_read(&[("--out", args.out.as_deref())], inputs)?;
+    let inputs = [&Some(args.file.clone()), &args.vector, &args.change_of_basis, &args.coefficients];
+    check_not_read(&[("--out", args.out.as_deref())], inputs.map(Option::as_deref))?;
+    let mut sources = Sources::default();
+    sources.claim("FILE", &args.file)?;
+    let arrays = Arrays::read(args, &mut sources)?;
     let table = Table::read(args, screen.quiet)?;
-    let (v, names) = match &args.vector {
-        Some(text) => {
-            let v = Sources::default().matrix("--vector", text, false)?;
-            Sources::finite("--vector", v.as_slice(), v.cols())?;
-            // One row of as many numbers as the table has rows is a vector, as it is written in an argument.
-            let v = if v.rows() == 1 && v.cols() == table.x.rows() { v.transposed() } else { v };
-            let names =
-                (0..v.cols()).map(|j| if v.cols() == 1 { "vector".to_owned() } else { format!("v{j}") });
-            let names = names.collect();
+    let output = Output::new(args.out.as_deref().zip(format), &table);
+    let show = Show { json: args.json, screen };
+    if let Some(count) = args.components {
+        return components(&table, count, &output, &show);
+    }
+    match (args.basis, &arrays.change) {
+        (Some(of), _) => basis(&table, of, &output, &show),
+        (None, Some((b, w))) => change(&table, b, w, &output, &show),
+        (None, None) => vectors(&table, arrays.vector, &output, &show),
+    }
+}
+
+/// Arrays that stand beside the table.
+struct Arrays {
+    vector: Option<Matrix>,
+    /// The matrix B, and the coefficients w.
+    change: Option<(Matrix, Vec<f64>)>,
+}
+
+impl Arrays {
+    fn read(args: &Project, sources: &mut Sources) -> anyhow::Result<Self> {
+        let mut matrix = |argument: &'static str, text: &Option<String>| -> anyhow::Result<Option<Matrix>> {
+            let found = text.as_deref().map(|text| sources.matrix(argument, text, false)).transpose()?;
+            if let Some(found) = &found {
+                Sources::finite(argument, found.as_slice(), found.cols())?;
+            }
+            Ok(found)
+        };
+        let vector = matrix("--vector", &args.vector)?;
+        let change = matrix("--change-of-basis", &args.change_of_basis)?;
+        let w = args.coefficients.as_deref().map(|text| sources.list("--coefficients", text)).transpose()?;
+        Sources::finite("--coefficients", w.as_deref().unwrap_or_default(), 1)?;
+        Ok(Arrays { vector, change: change.zip(w) })
+    }
+}
+
+/// Where the answer is shown, and how.
+struct Show {
+    json: bool,
+    screen: Screen,
+}
+
+impl Show {
+    fn found<T: Serialize>(&self, found: &T, text: impl Fn(&T, Ink) -> String) -> anyhow::Result<Outcome> {
+        if self.json {
+            to_stdout(&to_json(found)?)?;
+        } else if !self.screen.quiet {
+            to_stdout(&text(found, self.screen.ink))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn vectors(
+    table: &Table,
+    vector: Option<Matrix>,
+    output: &Output<'_>,
+    show: &Show,
+) -> anyhow::Result<Outcome> {
+    let (v, names) = match vector {
+        // One row of as many numbers as the table has rows is a vector, as it is written in an argument.
+        Some(v) if v.rows() == 1 && v.cols() == table.x.rows() => (v.transposed(), vec!["vector".to_owned()]),
+        Some(v) if v.cols() == 1 => (v, vec!["vector".to_owned()]),
+        Some(v) => {
+            let names = (0..v.cols()).map(|j| format!("v{j}")).collect();
             (v, names)
         }
-        None => (table.vectors, table.vector_names),
+        None => (table.vectors.clone(), table.vector_names.clone()),
     };
     if v.rows() != table.x.rows() {
         let message = format!(
@@ -41,104 +104,66 @@ pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
         );
         return Err(Usage::new(message).into());
     }
-    let projected = project(table.x.view(), &table.onto, v.view(), &names)?;
-    let mut files = Written::new();
-    if let (Some(path), Some(format)) = (&args.out, format) {
-        write(path, format, &projected)?;
-        files.push(("the parts".to_owned(), path.display().to_string()));
-    }
-    if args.json {
-        to_stdout(&to_json(&projected)?)?;
-    } else if !screen.quiet {
-        to_stdout(&projected_text(&projected, &files, screen.ink))?;
-    }
-    Ok(Outcome::Done)
+    let found = told::project(table.onto(), v.view(), &names)?;
+    let files = output.parts(&found)?;
+    show.found(&found, |found, ink| projected_text(found, &files, ink))
 }
 
-/// The columns projected onto, and those projected.
-struct Table {
-    x: Matrix,
-    onto: Vec<String>,
-    vectors: Matrix,
-    vector_names: Vec<String>,
+fn components(table: &Table, count: usize, output: &Output<'_>, show: &Show) -> anyhow::Result<Outcome> {
+    let (n, p) = (table.x.rows(), table.x.cols());
+    if n < 2 {
+        return Err(Usage::new("`--components` needs rows that vary; the table has 1 row").into());
+    }
+    if !(1..=n.min(p)).contains(&count) {
+        let most = n.min(p);
+        let message = format!(
+            "`--components` is {count}; expected a number from 1 to {most}, the smaller side of the table"
+        );
+        return Err(Usage::new(message).into());
+    }
+    let mut found = told::onto_components(table.onto(), count, &table.index)?;
+    let files = output.components(&mut found)?;
+    show.found(&found, |found, ink| components_text(found, &files, ink))
 }
 
-impl Table {
-    fn read(args: &Project, quiet: bool) -> anyhow::Result<Self> {
-        let (asked_onto, asked_vectors) = (names::all(&args.onto), names::all(&args.vector_column));
-        if let Some(name) = asked_vectors.iter().find(|name| asked_onto.contains(name)) {
-            let message =
-                format!("{} is in `--onto` and in `--vector-column`; it lies in its own span", quoted(name));
-            return Err(Usage::new(message).into());
-        }
-        let columns = if asked_onto.is_empty() {
-            Vec::new()
-        } else {
-            vec![Names(asked_onto.iter().chain(&asked_vectors).cloned().collect())]
-        };
-        let pick = Pick {
-            columns,
-            exclude: Vec::new(),
-            categories: Vec::new(),
-            reference: Vec::new(),
-            missing: MissingWord::Error,
-            header: args.header,
-            no_header: args.no_header,
-            delimiter: args.delimiter,
-        };
-        let mut source = Source::open(&Asked {
-            missing_hint: NO_RULE,
-            text_hint: "`--onto` names the columns that are taken",
-            ..Asked::plain(&args.file, &pick, quiet)
-        })?;
-        let names = source.design().names().to_vec();
-        let encodings = source.design().encodings();
-        for name in &asked_vectors {
-            match encodings.iter().find(|encoding| encoding.name == *name) {
-                Some(encoding) if encoding.levels.is_none() => {}
-                Some(_) => {
-                    let message = format!("`--vector-column`: {} holds text; expected numbers", quoted(name));
-                    return Err(Usage::new(message).into());
-                }
-                None => {
-                    let message =
-                        format!("`--vector-column`: {}: there is no column {}", args.file, quoted(name));
-                    return Err(
-                        Usage::with_hint(message, format!("the columns are {}", names.join(", "))).into()
-                    );
-                }
-            }
-        }
-        let all = source.all()?.matrix(&args.file)?;
-        let is_vector = |name: &String| asked_vectors.contains(name);
-        let onto: Vec<usize> = (0..names.len()).filter(|&j| !is_vector(&names[j])).collect();
-        let vectors: Vec<usize> = (0..names.len()).filter(|&j| is_vector(&names[j])).collect();
-        let constant = usize::from(args.intercept);
-        let x = Matrix::from_fn(all.rows(), onto.len() + constant, |i, j| match j.checked_sub(constant) {
-            Some(j) => all[(i, onto[j])],
-            None => 1.0,
-        });
-        let ones = args.intercept.then(|| "intercept".to_owned());
-        Ok(Table {
-            x,
-            onto: ones.into_iter().chain(onto.iter().map(|&j| names[j].clone())).collect(),
-            vectors: Matrix::from_fn(all.rows(), vectors.len(), |i, j| all[(i, vectors[j])]),
-            vector_names: vectors.iter().map(|&j| names[j].clone()).collect(),
-        })
+fn basis(table: &Table, of: BasisWord, output: &Output<'_>, show: &Show) -> anyhow::Result<Outcome> {
+    let of = match of {
+        BasisWord::Span => BasisOf::Span,
+        BasisWord::Complement => BasisOf::Complement,
+    };
+    let n = table.x.rows();
+    if of == BasisOf::Complement && n > COMPLEMENT_ROWS {
+        let message = format!(
+            "`--basis complement` of {n} rows has nearly {n} directions of {n} numbers; expected at most {COMPLEMENT_ROWS} rows"
+        );
+        let hint = "`--vector` splits one vector at a time, whatever the number of rows";
+        return Err(Usage::with_hint(message, hint).into());
     }
+    let mut found = told::basis(table.onto(), of)?;
+    let files = output.basis(&found)?;
+    if show.json && !files.is_empty() {
+        found.directions = None;
+    }
+    show.found(&found, |found, ink| basis_text(found, &files, ink))
 }
 
-fn write(path: &Path, format: Format, projected: &Projected) -> anyhow::Result<()> {
-    let (inside, outside) = (&projected.inside, &projected.outside);
-    if matches!(format, Format::Npz | Format::Safetensors) {
-        return write_arrays("--out", path, &[("inside", inside), ("outside", outside)]);
+fn change(table: &Table, b: &Matrix, w: &[f64], output: &Output<'_>, show: &Show) -> anyhow::Result<Outcome> {
+    let p = table.x.cols();
+    let columns = counted(p, "column", "columns");
+    if (b.rows(), b.cols()) != (p, p) {
+        let message = format!(
+            "`--change-of-basis` is {} × {}, the table has {columns}; expected {p} × {p}",
+            b.rows(),
+            b.cols()
+        );
+        return Err(Usage::new(message).into());
     }
-    let width = projected.vectors.len();
-    let column = |data: &[f64], j: usize| data.iter().skip(j).step_by(width.max(1)).copied().collect();
-    let mut columns = Vec::new();
-    for (j, vector) in projected.vectors.iter().enumerate() {
-        columns.push(numbers(&format!("{} inside", vector.name), column(inside.data(), j)));
-        columns.push(numbers(&format!("{} outside", vector.name), column(outside.data(), j)));
+    if w.len() != p {
+        let message =
+            format!("`--coefficients` has length {}, the table has {columns}; they must be equal", w.len());
+        return Err(Usage::new(message).into());
     }
-    write_columns("--out", path, columns)
+    let mut found = told::change_of_basis(table.onto(), w, b.view()).context("`--change-of-basis`")?;
+    let files = output.change(&mut found)?;
+    show.found(&found, |found, ink| changed_text(found, &files, ink))
 }

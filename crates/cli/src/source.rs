@@ -2,8 +2,8 @@
 
 use crate::failure::Usage;
 use anyhow::Context;
-use spanwise::Matrix;
 use spanwise::example::Array;
+use spanwise::{Dtype, Matrix};
 use spanwise_io::{Kind, Tensor, parse_matrix, read_tensor};
 use std::path::Path;
 
@@ -12,18 +12,28 @@ use std::path::Path;
 pub(crate) struct Sources {
     /// The argument that took standard input.
     stdin: Option<&'static str>,
+    /// The fewest binary digits of an array so far.
+    bits: Option<u32>,
 }
 
 impl Sources {
+    /// Takes note of what an argument is read from, if it is standard input: a table, which is read elsewhere, or an array.
+    pub(crate) fn claim(&mut self, argument: &'static str, text: &str) -> Result<(), Usage> {
+        if text != "-" {
+            return Ok(());
+        }
+        match self.stdin.replace(argument) {
+            None => Ok(()),
+            Some(first) => Err(Usage::new(format!(
+                "`{argument}`: standard input is already read for `{first}`; only one argument can be `-`"
+            ))),
+        }
+    }
+
     /// The array that `text` names or is.
     pub(crate) fn tensor(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Tensor> {
         if text == "-" {
-            if let Some(first) = self.stdin.replace(argument) {
-                let message = format!(
-                    "`{argument}`: standard input is already read for `{first}`; only one argument can be `-`"
-                );
-                return Err(Usage::new(message).into());
-            }
+            self.claim(argument, text)?;
         } else if text.chars().all(|c| c == ';' || c.is_whitespace()) {
             let message =
                 format!("`{argument}` is empty; expected a file, a matrix such as \"1,0;0,1\", or `-`");
@@ -31,7 +41,15 @@ impl Sources {
         } else if is_inline(text) {
             return parse_matrix(text).with_context(|| format!("`{argument}`"));
         }
-        read_tensor(text).with_context(|| format!("`{argument}`"))
+        let tensor = read_tensor(text).with_context(|| format!("`{argument}`"))?;
+        let bits = tensor.kind().dtype().map(Dtype::bits);
+        self.bits = self.bits.into_iter().chain(bits).min();
+        Ok(tensor)
+    }
+
+    /// Binary digits that the numbers read so far have where they are stored, the fewest of all arrays.
+    pub(crate) fn bits(&self) -> u32 {
+        self.bits.unwrap_or(f64::MANTISSA_DIGITS)
     }
 
     /// The same in f64.

@@ -1,13 +1,18 @@
 //! Tables as the rows of a model: columns chosen, categories made numbers, batch by batch.
 
 mod batch;
+mod gathered;
+mod parts;
 mod separator;
 mod words;
 
 pub(crate) use batch::{Role, Rows};
+pub(crate) use gathered::{Gathered, Keep, Sink};
+pub(crate) use parts::SEED;
 
 use crate::args::{MissingWord, Pick};
 use crate::failure::Usage;
+use crate::out::is_special;
 use crate::source::is_inline;
 use anyhow::Context;
 use batch::columns_of;
@@ -16,17 +21,10 @@ use spanwise::linear::design::{Design, Encoding, Field, Means, Missing, Settings
 use spanwise::linear::told::{Encoded, counted};
 use spanwise_io::{IoError, ProgressUnit, ReadOptions, Table, TableReader, parse_matrix, quoted};
 use std::io::Write;
+use std::path::Path;
 
 /// Files from this many bytes, or rows, show how far reading has come.
 const LONG: u64 = 1 << 24;
-
-/// What to do about a value that is missing, where the verb has a rule for it and where it has none.
-const MISSING: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
-pub(crate) const NO_RULE: &str =
-    "leave such rows out of the file, or the column out of those that are asked for";
-
-/// What else can be done about a column of text where numbers were meant.
-const TEXT: &str = "`--categories` takes the column as words";
 
 /// Which table, and what its columns are for.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +41,6 @@ pub(crate) struct Asked<'a> {
     /// Products up to this degree.
     pub(crate) degree: usize,
     pub(crate) interactions: bool,
-    /// What to do about a value that is missing.
-    pub(crate) missing_hint: &'static str,
-    /// What else than mending it can be done about a column of text where numbers were meant.
-    pub(crate) text_hint: &'static str,
     pub(crate) quiet: bool,
 }
 
@@ -62,8 +56,6 @@ impl<'a> Asked<'a> {
             weights: None,
             degree: 0,
             interactions: false,
-            missing_hint: MISSING,
-            text_hint: TEXT,
             quiet,
         }
     }
@@ -103,8 +95,13 @@ impl Source {
 
     /// Opens a table to be read through a design that is known: rows to predict, or to read again.
     pub(crate) fn with_design(asked: &Asked<'_>, design: Design, with_target: bool) -> anyhow::Result<Self> {
-        let columns = design.encodings().iter().map(|encoding| encoding.name.clone());
         let role = if with_target { Role::new(asked) } else { Role::without_target(asked) };
+        if is_inline(asked.file) {
+            let (batches, first) = open(asked)?;
+            let bar = ProgressBar::hidden();
+            return Ok(Source { batches, first: Some(first), design, role, bar, rows: 0 });
+        }
+        let columns = design.encodings().iter().map(|encoding| encoding.name.clone());
         let categories = design.encodings().iter().filter(|encoding| encoding.levels.is_some());
         let categories = categories.map(|encoding| encoding.name.clone());
         let options = ReadOptions {
@@ -314,12 +311,23 @@ fn settings(asked: &Asked<'_>) -> Result<Settings, Usage> {
     })
 }
 
+/// Refuses what needs the rows twice where they come by once.
+pub(crate) fn check_read_twice(option: &str, file: &str) -> Result<(), Usage> {
+    if !is_read_once(file) {
+        return Ok(());
+    }
+    let what = if file == "-" { "standard input" } else { file };
+    Err(Usage::new(format!("`{option}` reads the table twice; {what} can be read once")))
+}
+
+/// Whether the table is standard input, a pipe or a device.
+pub(crate) fn is_read_once(file: &str) -> bool {
+    file == "-" || is_special(Path::new(file))
+}
+
 /// Reads the table once for the means of its columns.
 fn with_means(design: Design, asked: &Asked<'_>) -> anyhow::Result<Design> {
-    if asked.file == "-" {
-        let message = "`--missing mean` reads the table twice; standard input can be read once";
-        return Err(Usage::new(message).into());
-    }
+    check_read_twice("--missing mean", asked.file)?;
     let mut means = Means::new(&design);
     let (mut batches, first) = open(asked)?;
     let mut next = Some(first);

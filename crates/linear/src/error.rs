@@ -276,6 +276,10 @@ impl LinearError {
             LinearError::NotPositiveDefinite { .. } => {
                 Some("LU or SVD solves systems that are not positive definite".to_owned())
             }
+            LinearError::Singular { operation: "project", .. } => Some(
+                "columns that depend on others span less; the same prediction needs all directions"
+                    .to_owned(),
+            ),
             LinearError::Singular { .. } => Some("method `svd` gives the minimum-norm answer".to_owned()),
             LinearError::TooManyFeatures { .. } => {
                 Some("lower the degree, keep interactions only, or use a polynomial kernel".to_owned())

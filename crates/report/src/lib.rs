@@ -34,7 +34,10 @@ pub use figure::{PngError, figure_png};
 pub use figure::{Theme, figure_svg};
 pub use json::to_json;
 pub use lesson::{catalogue_text, lesson_text};
-pub use linear::{decomposed_text, fitted_text, measured_text, projected_text, solved_text};
+pub use linear::{
+    basis_text, changed_text, components_text, decomposed_text, fitted_text, measured_text, projected_text,
+    solved_text,
+};
 pub use number::number_text;
 pub use page::page_html;
 

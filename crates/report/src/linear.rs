@@ -9,7 +9,7 @@ mod solved;
 pub use decomposed::decomposed_text;
 pub use fitted::fitted_text;
 pub use measured::measured_text;
-pub use projected::projected_text;
+pub use projected::{basis_text, changed_text, components_text, projected_text};
 pub use solved::solved_text;
 
 use crate::block::{Block, Line, Style, wrapped};

@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from ._classes import LogisticFit, Separation, logistic
 from ._decompose import Pca, Qr, Svd, pca, qr, svd
-from ._fit import Dependency, LinearFit, RidgeFit, Summary, lstsq, ridge
+from ._fit import lstsq, nonnegative, ridge
+from ._geometry import (
+    ChangeOfBasis,
+    ColumnAngle,
+    ComponentProjection,
+    Definiteness,
+    Orthogonality,
+    angle,
+    basis,
+    change_of_basis,
+    column_angles,
+    definiteness,
+    onto_components,
+    orthogonality,
+    principal_angles,
+)
 from ._measure import (
     Condition,
     Hyperplane,
@@ -24,14 +39,22 @@ from ._measure import (
     rank,
     solve,
 )
+from ._models import Dependency, LinearFit, NonNegativeFit, RidgeFit
+from ._summary import Summary
 
 __all__ = [
+    "ChangeOfBasis",
+    "ColumnAngle",
+    "ComponentProjection",
     "Condition",
+    "Definiteness",
     "Dependency",
     "HullMembership",
     "Hyperplane",
     "LinearFit",
     "LogisticFit",
+    "NonNegativeFit",
+    "Orthogonality",
     "Pca",
     "Projection",
     "Qr",
@@ -42,12 +65,21 @@ __all__ = [
     "SpanMembership",
     "Summary",
     "Svd",
+    "angle",
+    "basis",
+    "change_of_basis",
+    "column_angles",
     "cond",
+    "definiteness",
     "in_hull",
     "in_span",
     "logistic",
     "lstsq",
+    "nonnegative",
+    "onto_components",
+    "orthogonality",
     "pca",
+    "principal_angles",
     "project",
     "qr",
     "rank",

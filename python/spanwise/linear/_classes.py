@@ -55,6 +55,9 @@ class LogisticFit:
     converged : bool
     iterations : int
     gradient_norm : float
+    dependent : bool
+        Whether columns depend on each other and no penalty decides between them: coefficients are then not unique and have no
+        standard errors; :func:`rank` gives the formulas.
     separation : Separation or None
         Found only without a penalty; predictions are then usable, sizes mean nothing.
     """
@@ -70,6 +73,7 @@ class LogisticFit:
     converged: bool
     iterations: int
     gradient_norm: float
+    dependent: bool
     separation: Separation | None
     names: Names
     design: Design | None = None
@@ -100,6 +104,8 @@ class LogisticFit:
             lines = [counted(self.coefficients.shape[1], "coefficient") + " for each class"]
         else:
             lines = coefficients(self.names, self.coefficients[0], float(self.intercept[0]))
+        if self.dependent:
+            facts.append("columns depend on each other")
         if self.separation is not None:
             facts.append(f"{self.separation.kind} separation")
         return said("LogisticFit", facts, lines)

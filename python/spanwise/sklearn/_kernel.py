@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from .. import _spanwise
 from .._numbers import whole
 from ..errors import NumberError
-from ..linear._fit import penalties
+from ..linear._models import penalties
 from ._checks import F64, regression, rows, seed
 
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 
 from .. import _spanwise
 from ..linear import lstsq
-from ..linear._fit import penalties
+from ..linear._models import penalties
 from ._checks import F64, Array, regression, rows
 
 

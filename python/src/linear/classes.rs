@@ -71,6 +71,7 @@ pub(crate) fn logistic<'py>(
         .with("converged", fit.convergence.converged)?
         .with("iterations", fit.convergence.iterations)?
         .with("gradient_norm", fit.convergence.gradient_norm)?
+        .with("dependent", fit.convergence.jitter > 0.0)?
         .with("separation", separation)?
         .done())
 }

@@ -60,7 +60,7 @@ pub(crate) fn pca<'py>(
 }
 
 /// Components and mean as the library takes them.
-fn rebuilt(components: &Bound<'_, PyAny>, mean: &Bound<'_, PyAny>) -> PyResult<Pca> {
+pub(super) fn rebuilt(components: &Bound<'_, PyAny>, mean: &Bound<'_, PyAny>) -> PyResult<Pca> {
     let components = Array::real(components, name("components"))?;
     let mean = Array::real(mean, name("mean"))?;
     let directions: View<'_, f64> = components.view()?;

@@ -2,9 +2,11 @@
 
 mod classes;
 mod decompose;
+mod geometry;
 mod kernel;
 mod least_squares;
 mod measure;
+mod nonnegative;
 mod ridge;
 mod solve;
 mod summary;
@@ -24,6 +26,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::KernelModel>()?;
     module.add_function(wrap_pyfunction!(least_squares::lstsq, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge, module)?)?;
+    module.add_function(wrap_pyfunction!(nonnegative::nonnegative, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge_errors, module)?)?;
     module.add_function(wrap_pyfunction!(ridge::ridge_path, module)?)?;
     module.add_function(wrap_pyfunction!(classes::logistic, module)?)?;
@@ -39,6 +42,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::project, module)?)?;
     module.add_function(wrap_pyfunction!(measure::in_span, module)?)?;
     module.add_function(wrap_pyfunction!(measure::in_hull, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::angle, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::column_angles, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::principal_angles, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::orthogonality, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::definiteness, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::basis, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::onto_components, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::change_of_basis, module)?)?;
     module.add_function(wrap_pyfunction!(predict, module)?)?;
     module.add_function(wrap_pyfunction!(t_quantile, module)?)
 }

@@ -36,6 +36,11 @@ pub(crate) fn ridge<'py>(
         Ok(fits)
     }));
     let fits = fits?.or_raise(py)?;
+    answer(py, &fits)
+}
+
+/// One row of coefficients per fit.
+pub(super) fn answer<'py>(py: Python<'py>, fits: &[RidgeFit]) -> PyResult<Bound<'py, PyDict>> {
     let of = |of: fn(&RidgeFit) -> f64| fits.iter().map(of).collect::<Vec<f64>>();
     let columns = fits.first().map_or(0, |fit| fit.coefficients.len());
     let flat = fits.iter().flat_map(|fit| fit.coefficients.iter().copied()).collect();

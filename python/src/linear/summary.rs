@@ -1,15 +1,16 @@
 //! The mergeable summary of a table.
 
 use super::least_squares::{Settings, parts, settings};
-use super::{Table, products};
+use super::{Table, nonnegative, products, ridge};
 use crate::array::with_real;
 use crate::errors::OrRaise;
 use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use spanwise::linear::Summary as Inner;
+use spanwise::linear::fit::{NonNegative, Ridge, Simplex};
+use spanwise::linear::{LinearError, Summary as Inner};
 
-/// Everything least squares needs of the rows seen so far.
+/// Everything least squares, ridge and non-negative weights need of the rows seen so far.
 #[pyclass(module = "spanwise._spanwise", frozen)]
 pub(crate) struct Summary(std::sync::Mutex<Inner>);
 
@@ -78,6 +79,35 @@ impl Summary {
         let settings = settings(asked);
         let fit = work::run(py, || settings.fit_summary(&copy));
         parts(&fit.or_raise(py)?, names)
+    }
+
+    /// One ridge regression per target, with that target's penalty.
+    #[allow(clippy::needless_pass_by_value, reason = "the interpreter hands it over")]
+    fn ridge<'py>(&self, py: Python<'py>, alphas: Vec<f64>, intercept: bool) -> PyResult<Bound<'py, PyDict>> {
+        let copy = self.inner().clone();
+        let fits = work::run(py, || -> Result<Vec<_>, LinearError> {
+            let each = alphas.iter().enumerate();
+            each.map(|(target, &alpha)| Ridge { alpha, intercept }.fit_summary(&copy, target)).collect()
+        });
+        ridge::answer(py, &fits.or_raise(py)?)
+    }
+
+    /// One fit per target with weights that may not be negative, and that add up to 1 where `unit_sum`.
+    fn nonnegative<'py>(
+        &self,
+        py: Python<'py>,
+        intercept: bool,
+        unit_sum: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let copy = self.inner().clone();
+        let fits = work::run(py, || -> Result<Vec<_>, LinearError> {
+            let each = 0..copy.targets();
+            if unit_sum {
+                return each.map(|target| Simplex.fit_summary(&copy, target)).collect();
+            }
+            each.map(|target| NonNegative { intercept }.fit_summary(&copy, target)).collect()
+        });
+        nonnegative::answer(py, &fits.or_raise(py)?)
     }
 
     /// Rows, columns, targets, the sum of weights, and the means of columns and targets.

@@ -4,24 +4,16 @@ use super::names::{self, Names};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-pub(crate) const MEASURE_HELP: &str = "\
-Examples:
-  spanwise measure examples/longley.csv --exclude TOTEMP
-  spanwise measure examples/longley.csv --span-column TOTEMP     is TOTEMP in the span of the others?
-  spanwise measure \"0,0;4,0;0,4\" --hull \"1,1;4,4\"                are these points in the triangle?
-
-Rank is decided on columns scaled to length 1. Text columns become one column of 0 and 1 per level.
-
-Exit code: 0 done, 1 a vector or point that was asked about lies outside, 2 bad usage or bad input.";
-
 pub(crate) const DECOMPOSE_HELP: &str = "\
 Examples:
   spanwise decompose examples/longley.csv --kind svd
   spanwise decompose examples/longley.csv --kind pca --rank 2 --out factors.npz
   spanwise decompose \"2,1;1,2\" --kind eigen --json
+  spanwise decompose large.parquet --kind pca --stream --out factors.npz
 
 Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean, \
-explained_variance, singular_values; low-rank left, right.";
+explained_variance, singular_values; low-rank left, right. Principal components of rows beyond --memory come from a summary, \
+in one pass; other factors need the rows in memory.";
 
 pub(crate) const SOLVE_HELP: &str = "\
 Examples:
@@ -33,13 +25,6 @@ Examples:
 Every answer comes with its residual, its backward error and an estimate of the condition number. \
 No inverse is ever formed.";
 
-pub(crate) const PROJECT_HELP: &str = "\
-Examples:
-  spanwise project examples/longley.csv --onto GNP,YEAR --vector-column TOTEMP
-  spanwise project x.csv --vector v.npy --out parts.csv
-
-The part inside is the closest vector in the span; the part outside is orthogonal to every column.";
-
 pub(crate) const FIT_HELP: &str = "\
 Examples:
   spanwise fit examples/longley.csv --target TOTEMP
@@ -47,15 +32,17 @@ Examples:
   spanwise fit train.csv --target y --model ridge --choose loo --predict new.csv --out predicted.csv
   spanwise fit part1.csv --target y --summary-out 1.sum --quiet
   spanwise fit --merge 1.sum --merge 2.sum                       the fit of both parts together
+  spanwise fit large.parquet --target y --model ridge --stream --out coefficients.csv
   spanwise fit x.npz --target y.npy                              x.npz by scipy.sparse.save_npz, CSR
 
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
-otherwise. Rows beyond --memory are not kept: least squares then goes through a summary, in one pass; other models \
-need their rows in memory. Ridge without --lambda and --choose takes the penalty that does best on rows left out one by \
-one.";
+otherwise. Rows beyond --memory are not kept: least-squares, ridge, nonnegative and simplex then go through a summary, in one \
+pass; logistic, softmax and kernel need their rows in memory. Ridge without --lambda and --choose takes the penalty that does \
+best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
+they come by once, as on standard input.";
 
 /// Which columns of a table, and how they become numbers.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Pick {
     /// Only these columns; a name that holds a comma in quotation marks: 'rooms,"size, m2"'
     #[arg(long, value_name = "NAMES", help_heading = "Columns")]
@@ -127,43 +114,6 @@ pub(crate) enum MissingWord {
     Mean,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Measure {
-    /// The table or matrix
-    pub(crate) file: String,
-
-    #[command(flatten)]
-    pub(crate) pick: Pick,
-
-    /// Is this vector in the span of the columns?
-    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, conflicts_with = "span_column")]
-    pub(crate) span: Option<String>,
-
-    /// Is this column in the span of the others?
-    #[arg(long, value_name = "NAME")]
-    pub(crate) span_column: Option<String>,
-
-    /// Are these points (rows) in the hull of the table's rows?
-    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true)]
-    pub(crate) hull: Option<String>,
-
-    /// Do not think of a model with an intercept: no centring, no constants in formulas
-    #[arg(long)]
-    pub(crate) no_intercept: bool,
-
-    /// The share of a column that may be left for it to count as dependent
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub(crate) tolerance: Option<f64>,
-
-    /// Print JSON in place of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-
-    /// Write to a file in place of standard output; JSON if it ends in .json
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
-}
-
 /// What may follow `--kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -209,6 +159,20 @@ pub(crate) struct Decompose {
     #[command(flatten)]
     pub(crate) pick: Pick,
 
+    /// Never keep the rows: one pass through a summary (pca; svd, then without u)
+    #[arg(long, help_heading = "Large tables")]
+    pub(crate) stream: bool,
+
+    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (pca)
+    #[arg(
+        long,
+        value_name = "MIB",
+        allow_hyphen_values = true,
+        conflicts_with = "stream",
+        help_heading = "Large tables"
+    )]
+    pub(crate) memory: Option<usize>,
+
     /// Write the factors: .npz, .safetensors
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
@@ -249,50 +213,6 @@ pub(crate) struct Solve {
     pub(crate) sparse: bool,
 
     /// Write x: .npy, .npz, .csv, .safetensors
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
-
-    /// Print JSON in place of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct Project {
-    /// The table or matrix
-    pub(crate) file: String,
-
-    /// The columns whose span is projected onto; all but the vector's unless given
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) onto: Vec<Names>,
-
-    /// The vector, n, or several as columns, n × t
-    #[arg(long, value_name = "ARRAY", allow_hyphen_values = true, required_unless_present = "vector_column")]
-    #[arg(conflicts_with = "vector_column")]
-    pub(crate) vector: Option<String>,
-
-    /// Columns of the table to project
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) vector_column: Vec<Names>,
-
-    /// Project onto the span of the columns and a constant
-    #[arg(long)]
-    pub(crate) intercept: bool,
-
-    /// The first row of a text table is names, though they are numbers
-    #[arg(long, conflicts_with = "no_header")]
-    pub(crate) header: bool,
-
-    /// The first row of a text table is data, not names; a first row of numbers is taken for data anyway
-    #[arg(long)]
-    pub(crate) no_header: bool,
-
-    /// What stands between the fields of a text table: one character, or tab; a comma unless given, a tab in .tsv
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
-    pub(crate) delimiter: Option<u8>,
-
-    /// Write the parts inside and outside: .csv, .parquet, .npz, .safetensors
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
@@ -361,7 +281,7 @@ pub(crate) struct Fit {
     )]
     pub(crate) lambdas: Vec<f64>,
 
-    /// How to choose the penalty: loo (one row left out) or kfold:K (ridge) [default: loo]
+    /// How to choose the penalty: loo (one row left out, in a second pass where rows are not kept) or kfold:K (ridge) [default: loo]
     #[arg(long, value_name = "RULE", help_heading = "Model")]
     pub(crate) choose: Option<String>,
 
@@ -402,11 +322,12 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) confidence: Option<f64>,
 
-    /// Never keep the rows: one pass through a summary (least-squares)
+    /// Never keep the rows: one pass through a summary (not logistic, softmax, kernel)
     #[arg(long, help_heading = "Large tables")]
     pub(crate) stream: bool,
 
-    /// Rows up to this many MiB of numbers are kept; 128 unless given (least-squares)
+    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (not logistic, softmax,
+    /// kernel)
     #[arg(
         long,
         value_name = "MIB",
@@ -416,11 +337,11 @@ pub(crate) struct Fit {
     )]
     pub(crate) memory: Option<usize>,
 
-    /// Write the summary of the rows, to be merged with others (least-squares)
+    /// Write the summary of the rows, to be merged with others (not logistic, softmax, kernel)
     #[arg(long, value_name = "FILE", help_heading = "Large tables")]
     pub(crate) summary_out: Option<PathBuf>,
 
-    /// Summaries to fit together, with the table's if there is one (least-squares)
+    /// Summaries to fit together, with the table's if there is one (not logistic, softmax, kernel)
     #[arg(long, value_name = "FILE", help_heading = "Large tables")]
     pub(crate) merge: Vec<PathBuf>,
 
@@ -428,8 +349,8 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "FILE", requires = "out", help_heading = "Output")]
     pub(crate) predict: Option<String>,
 
-    /// Where the predictions go: .csv, .parquet
-    #[arg(long, value_name = "FILE", requires = "predict", help_heading = "Output")]
+    /// Write the fit: .json, .txt, or its coefficients: .csv, .parquet. With --predict the predictions: .csv, .parquet
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
     /// Write fitted value, residual, leverage, Cook's distance of each row: .csv, .parquet (least-squares)

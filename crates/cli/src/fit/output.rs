@@ -1,12 +1,12 @@
 //! Files of a fit: predictions, and what each row does.
 
-use crate::artifact::{numbers, write_columns};
+use crate::artifact::{numbers, words, write_columns};
 use crate::failure::Usage;
 use crate::table::{Rows, Source};
 use spanwise::View;
 use spanwise::linear::LinearFit;
 use spanwise::linear::told::Label;
-use spanwise_io::{Categories, Column, Values};
+use spanwise_io::Column;
 use std::path::Path;
 
 /// What is predicted for some rows.
@@ -59,7 +59,7 @@ pub(super) fn predict(
 pub(super) fn write_predictions(path: &Path, predictions: Predictions) -> anyhow::Result<()> {
     let mut columns = vec![row_numbers(&predictions.index)];
     if let Some(labels) = predictions.all.classes {
-        columns.push(classes(&labels)?);
+        columns.push(words("class", &labels.iter().map(|label| label.0.as_str()).collect::<Vec<_>>())?);
     }
     columns.extend(predictions.all.numbers.into_iter().map(|(name, values)| numbers(&name, values)));
     write_columns("--out", path, columns)
@@ -68,16 +68,6 @@ pub(super) fn write_predictions(path: &Path, predictions: Predictions) -> anyhow
 /// They count from 1, as in every sentence that names a row.
 fn row_numbers(index: &[u64]) -> Column {
     numbers("row", index.iter().map(|&row| (row + 1) as f64).collect())
-}
-
-fn classes(labels: &[Label]) -> anyhow::Result<Column> {
-    let mut levels: Vec<String> = labels.iter().map(|label| label.0.clone()).collect();
-    levels.sort_unstable();
-    levels.dedup();
-    let code = |label: &Label| levels.binary_search(&label.0).unwrap_or(0) as u32;
-    let codes = labels.iter().map(code).collect();
-    let categories = Categories::new(codes, levels).ok_or_else(|| Usage::new("a class has no level"))?;
-    Ok(Column { name: "class".to_owned(), values: Values::Categories(categories) })
 }
 
 /// Reads the table again and writes what each row does to the fit.

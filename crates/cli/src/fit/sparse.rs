@@ -2,15 +2,15 @@
 
 use super::settings::Settings;
 use crate::args::{Fit, Model};
-use crate::artifact::Written;
 use crate::failure::Usage;
+use crate::out::check_not_read;
 use crate::source::Sources;
 use anyhow::Context;
 use spanwise::linear::told::{FitFacts, Fitted, counted, least_squares};
 use spanwise::linear::{CsrRows, LeastSquares};
 use spanwise_io::Sparse;
 
-pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result<(Fitted, Written)> {
+pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result<Fitted> {
     check(args)?;
     let target = args.target.as_deref().unwrap_or_default();
     let y = Sources::default()
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result
         confidence: settings.confidence,
         ..FitFacts::new(target, &[], x.rows)
     };
-    Ok((least_squares(&fit, &facts)?, Written::new()))
+    Ok(least_squares(&fit, &facts)?)
 }
 
 /// What needs named columns, or rows one after another, does not apply.
@@ -52,7 +52,7 @@ fn check(args: &Fit) -> Result<(), Usage> {
         ("--predict", args.predict.is_some()),
     ];
     match given.into_iter().find(|&(_, given)| given) {
-        None => Ok(()),
+        None => check_not_read(&[("--out", args.out.as_deref())], [args.target.as_deref()]),
         Some((option, _)) => Err(Usage::new(format!(
             "`{option}` does not apply to a sparse matrix; least squares of all its columns is what there is"
         ))),

@@ -7,6 +7,7 @@
 use super::settings::Settings;
 use crate::args::{Fit, MissingWord};
 use crate::failure::Usage;
+use crate::table::Gathered;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use spanwise::linear::Summary;
@@ -31,7 +32,7 @@ struct About {
     drop_missing: bool,
     rows_read: u64,
     rows_dropped: u64,
-    /// Binary digits of the numbers in the tables.
+    /// Binary digits of the numbers in the tables, the fewest of all.
     #[serde(default = "of_f64")]
     bits: u32,
 }
@@ -47,13 +48,8 @@ pub(super) struct SummaryFile {
 }
 
 impl SummaryFile {
-    pub(super) fn new(
-        args: &Fit,
-        design: &Design,
-        summary: Summary,
-        [read, dropped]: [u64; 2],
-        bits: u32,
-    ) -> Self {
+    /// Of all rows of a table.
+    pub(super) fn of(args: &Fit, gathered: &Gathered) -> anyhow::Result<Self> {
         let field = |encoding: &design::Encoding| {
             let levels = encoding.levels.as_ref();
             let levels = levels.map(|levels| (levels.all.clone(), levels.all[levels.reference].clone()));
@@ -62,15 +58,15 @@ impl SummaryFile {
         let about = About {
             target: args.target.clone().unwrap_or_default(),
             weights: args.weights.clone(),
-            fields: design.encodings().iter().map(field).collect(),
+            fields: gathered.design.encodings().iter().map(field).collect(),
             degree: args.degree.unwrap_or(if args.interactions { 2 } else { 1 }),
             interactions: args.interactions,
             drop_missing: args.pick.missing == MissingWord::Drop,
-            rows_read: read,
-            rows_dropped: dropped,
-            bits,
+            rows_read: gathered.read,
+            rows_dropped: gathered.dropped,
+            bits: gathered.bits,
         };
-        SummaryFile { about, summary }
+        Ok(SummaryFile { about, summary: gathered.summary()? })
     }
 
     /// All of them merged; `None` of none.
@@ -93,7 +89,7 @@ impl SummaryFile {
         let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(not_one)?;
         let about: About = serde_json::from_slice(&rest[..end]).map_err(|_| not_one())?;
         let file = SummaryFile { about, summary: Summary::from_bytes(&rest[end + 1..])? };
-        if file.design()?.names().len() != file.summary.columns() {
+        if file.design()?.names().len() != file.summary.columns() || file.summary.targets() != 1 {
             return Err(not_one().into());
         }
         Ok(file)
@@ -122,11 +118,6 @@ impl SummaryFile {
         self.about.rows_dropped += other.about.rows_dropped;
         self.about.bits = self.about.bits.min(other.about.bits);
         Ok(())
-    }
-
-    /// Binary digits of the numbers in the tables, the fewest of all.
-    pub(super) fn bits(&self) -> u32 {
-        self.about.bits
     }
 
     pub(super) fn design(&self) -> anyhow::Result<Design> {

@@ -4,9 +4,9 @@ use super::Asked;
 use super::words::{first_word, mostly_numbers};
 use crate::failure::Usage;
 use anyhow::anyhow;
-use spanwise::Matrix;
 use spanwise::linear::design::{self, Design, DesignError, Missing};
 use spanwise::linear::told::Label;
+use spanwise::{Matrix, View};
 use spanwise_io::{COMMA_HINT, Column, Table, Values, has_comma, quoted};
 
 /// Which columns are not features, and what they are.
@@ -17,7 +17,6 @@ pub(crate) struct Role {
     weights: Option<String>,
     /// The option that names the target.
     option: &'static str,
-    missing_hint: &'static str,
 }
 
 impl Role {
@@ -27,7 +26,6 @@ impl Role {
             classes: asked.classes,
             weights: asked.weights.map(str::to_owned),
             option: asked.target_option,
-            missing_hint: asked.missing_hint,
         }
     }
 
@@ -87,6 +85,22 @@ impl Rows {
         }
         self.read += other.read;
         self.filled += other.filled;
+    }
+
+    /// Adds row `i` of others, as far as a summary needs it.
+    pub(super) fn append_row(&mut self, other: &Rows, i: usize) {
+        self.width = other.width;
+        self.x.extend(&other.x[i * other.width..(i + 1) * other.width]);
+        self.index.push(other.index[i]);
+        self.y.extend(other.y.get(i));
+        if let Some(weights) = &other.weights {
+            self.weights.get_or_insert_default().push(weights[i]);
+        }
+    }
+
+    /// The features, row after row.
+    pub(crate) fn view(&self) -> anyhow::Result<View<'_, f64>> {
+        Ok(View::new(&self.x, &[self.count(), self.width])?)
     }
 
     /// The labels of the rows that count: one without weight is as good as not there.
@@ -160,7 +174,7 @@ pub(super) fn rows(table: &Table, design: &Design, role: &Role, start: u64) -> a
         |row: usize| [&target, &weights].into_iter().flatten().all(|outcome| outcome.is_present(row));
     let encoded = design
         .encode(&columns_of(table), |row| !drop || present(row))
-        .map_err(|error| located(table, error, role.missing_hint))?;
+        .map_err(|error| located(table, error))?;
     for outcome in [&target, &weights].into_iter().flatten() {
         if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
             return Err(missing_at(table, row, outcome.index, outcome.value(row), OUTCOME));
@@ -253,13 +267,15 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// What to do about a value that is missing in a target or in weights.
+/// What to do about a value that is missing.
+const MISSING: &str = "`--missing drop` leaves such rows out, `--missing mean` fills in the column's mean";
+/// The same in a target or in weights.
 const OUTCOME: &str = "`--missing drop` leaves such rows out";
 
 /// The error with the place in the file.
-fn located(table: &Table, error: DesignError, hint: &str) -> anyhow::Error {
+fn located(table: &Table, error: DesignError) -> anyhow::Error {
     match &error {
-        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, hint),
+        DesignError::Missing { index, row, value, .. } => missing_at(table, *row, *index, *value, MISSING),
         DesignError::NewLevel { index, row, level, .. } => {
             let message = format!(
                 "{}: {} is a level the model was not fitted with",

@@ -10,6 +10,9 @@ use spanwise::linear::told::counted;
 use spanwise_io::{COMMA_HINT, Categories, Place, Table, Values, has_comma, quoted};
 use std::io::Write;
 
+/// What else can be done about a column of text where numbers were meant.
+const TEXT: &str = "`--categories` takes the column as words";
+
 /// Different words in a column from which on it is looked at whether they group rows.
 const MANY_LEVELS: usize = 20;
 
@@ -30,13 +33,13 @@ pub(super) fn check(first: &Table, asked: &Asked<'_>) -> Result<(), Usage> {
         if commas_alone(categories) {
             let message =
                 format!("{place}: found {}; a comma inside a number is not read", quoted(word.text));
-            return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {}", asked.text_hint)));
+            return Err(Usage::with_hint(message, format!("{COMMA_HINT}; {TEXT}")));
         }
         let found = quoted(word.text);
         let caution = if let Some(numbers) = mostly_numbers(categories) {
             let what = "and all were read as categories\nhint: mend what is no number, and leave a field empty where a value \
                         is missing";
-            format!("{place}: found {found}; {numbers} are numbers, {what}; {}", asked.text_hint)
+            format!("{place}: found {found}; {numbers} are numbers, {what}; {TEXT}")
         } else if let Some(words) = nearly_one_for_each_row(categories) {
             let place = first.column_place(index);
             format!(

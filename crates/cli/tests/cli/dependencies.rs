@@ -1,4 +1,5 @@
-//! Columns that depend on others, or nearly: rank, formula and coefficients, by `fit`, by `fit --stream` and by `measure`.
+//! Columns that depend on others, or nearly: rank, formula and coefficients, by `fit` and by `measure`, of rows kept and
+//! streamed.
 
 use crate::harness::{spanwise, text};
 use serde_json::Value;
@@ -57,10 +58,13 @@ fn check(csv: &str, rank: u64, formulas: &[&str]) -> Vec<f64> {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("t.csv");
     std::fs::write(&file, csv).unwrap();
-    let measured = spanwise(&["measure", text(&file), "--exclude", "y", "--json"]).json();
-    let found = measured["dependencies"].as_array().unwrap().iter();
-    let found: Vec<&str> = found.map(|one| one["formula"].as_str().unwrap()).collect();
-    assert_eq!(found, formulas);
+    for more in [&[][..], &["--stream"]] {
+        let args = [&["measure", text(&file), "--exclude", "y", "--json"], more].concat();
+        let measured = spanwise(&args).json();
+        let found = measured["dependencies"].as_array().unwrap().iter();
+        let found: Vec<&str> = found.map(|one| one["formula"].as_str().unwrap()).collect();
+        assert_eq!(found, formulas, "{more:?}");
+    }
     kept.estimates
 }
 

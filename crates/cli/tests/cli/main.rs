@@ -6,10 +6,14 @@ mod dependencies;
 mod example;
 mod explain;
 mod fit;
+mod fit_out;
 mod harness;
 mod help;
+mod larger;
 mod linear;
+mod measure;
 mod odd_cases;
+mod project;
 #[cfg(unix)]
 mod readme;
 mod sparse;

@@ -1,6 +1,6 @@
 //! Odd cases: what is said, in one text wherever it is said, and what is refused.
 
-use crate::harness::{command, finish, spanwise, text};
+use crate::harness::{command, finish, spanwise, spanwise_reading, text};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -326,7 +326,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("fit @short.csv --target y", &["short.csv:3:2", "found 1 field; the first row has 2"]),
     ("measure 1,2;3,4 --delimiter ;", &["`--delimiter`", "is a matrix in the argument"]),
     ("fit @thousands.csv --target y", &["thousands.csv:2:1", "found \"1,234\"", "1234 for 1,234"]),
-    ("project @thousands.csv --vector-column y", &["found \"1,234\"", "`--onto` names the columns"]),
+    ("project @thousands.csv --vector-column y", &["found \"1,234\"", "`--categories` takes the column"]),
     ("fit @inf.csv --target y", &["inf.csv:3:2", "found inf", "`--missing mean`"]),
     (
         "fit @large.csv --target y",
@@ -361,7 +361,10 @@ const BAD: &[(&str, &[&str])] = &[
     ("measure 1,2;3,4 --tolerance -inf", &["`tolerance` is -inf"]),
     ("decompose 1,2;3,4 --kind pca --rank -1", &["'-1' for '--rank <K>'"]),
     ("fit @good.csv --target zero --model logistic", &["1 different label among"]),
-    ("project @nan.csv --onto a,b --vector-column y", &["nan.csv:3:2", "leave such rows out of the file"]),
+    (
+        "project @nan.csv --onto a,b --vector-column y",
+        &["nan.csv:3:2", "`--missing drop` leaves such rows out"],
+    ),
     ("project @good.csv --onto a --vector-column text", &["\"text\" holds text"]),
     ("project 1,0;0,1 --vector 1,nan", &["`--vector` holds NaN"]),
     ("project 1,0;0,1 --vector 1,2,3", &["`--vector` is 1 × 3", "2 rows"]),
@@ -487,4 +490,32 @@ fn singular_systems_and_rows_that_are_all_alike_are_findings() {
     }
     let page = joined(&spanwise(&["project", "1;2", "--vector", "2,4"]).ended_with(0));
     assert!(page.contains("onto the span of 1 column of 2 rows"), "{page}");
+}
+
+#[test]
+fn standard_input_is_read_for_one_argument() {
+    for (words, first, second) in [
+        ("measure - --span -", "FILE", "--span"),
+        ("measure - --against -", "FILE", "--against"),
+        ("measure - --hull -", "FILE", "--hull"),
+        ("measure 1,0;0,1 --span - --against -", "--span", "--against"),
+        ("project - --vector -", "FILE", "--vector"),
+        ("project - --change-of-basis - --coefficients 1,2", "FILE", "--change-of-basis"),
+        ("project 1,0;0,1 --change-of-basis - --coefficients -", "--change-of-basis", "--coefficients"),
+        ("fit - --target y --predict - --out p.csv", "FILE", "--predict"),
+        ("solve --a - --b -", "--a", "--b"),
+        ("attend --q - --k - --v 1,2;3,4", "--q", "--k"),
+        ("explain --q 1,2 --k - --v -", "--k", "--v"),
+    ] {
+        let run = spanwise_reading(b"1,2\n", &words.split(' ').collect::<Vec<_>>());
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{words}");
+        let expected = format!(
+            "`{second}`: standard input is already read for `{first}`; only one argument can be `-`\n"
+        );
+        assert!(
+            run.stderr.ends_with(&expected) && run.stderr.lines().count() == 1,
+            "{words}: {}",
+            run.stderr
+        );
+    }
 }

@@ -49,6 +49,19 @@ fn a_sparse_table_is_fitted() {
 }
 
 #[test]
+fn the_fit_of_a_sparse_table_is_written_but_not_over_its_target() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = matrix(directory.path(), "csr");
+    let (target, out) = (directory.path().join("y.csv"), directory.path().join("fit.csv"));
+    std::fs::write(&target, "2\n8\n3\n").unwrap();
+    let base = ["fit", text(&a), "--target", text(&target), "--no-intercept", "--quiet", "--out"];
+    spanwise(&[&base[..], &[text(&out)]].concat()).ended_with(0);
+    assert!(std::fs::read_to_string(&out).unwrap().contains("\nc1,2"));
+    let run = spanwise(&[&base[..], &[text(&target)]].concat());
+    assert!(run.code == 2 && run.stderr.contains("y.csv: is also read"), "{}", run.stderr);
+}
+
+#[test]
 fn what_a_sparse_table_cannot_do_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let (a, csc) = (matrix(directory.path(), "csr"), matrix(directory.path(), "csc"));

@@ -6,8 +6,8 @@ use crate::array::number;
 use crate::finding::sorted;
 use serde::Serialize;
 use spanwise_kernels::{Matrix, View};
-use spanwise_linear::LinearError;
 use spanwise_linear::decompose as linear;
+use spanwise_linear::{LinearError, Summary};
 
 /// How principal components are found.
 pub use linear::PcaMethod as PcaWay;
@@ -106,6 +106,43 @@ pub fn decompose(x: View<'_, f64>, names: &[String], how: &Decomposition) -> Res
     Ok(Decomposed { shape, findings: sorted(made.findings.clone()), ..made })
 }
 
+/// What a summary of rows that were not kept says of their principal components.
+pub fn pca_of_summary(summary: &Summary, components: Option<usize>) -> Result<Decomposed, LinearError> {
+    let made = pca_told(&linear::pca_from_summary(summary, components)?);
+    Ok(Decomposed { method: Some(SUMMARISED.to_owned()), ..of_summary(summary, made) })
+}
+
+/// The same of their singular values and right directions; left ones have an entry for each row.
+pub fn svd_of_summary(summary: &Summary, rank: Option<usize>) -> Result<Decomposed, LinearError> {
+    let found = linear::svd_from_summary(summary, rank)?;
+    let factors = vec![
+        vector("s", "singular values", found.singular_values.clone()),
+        factor("v", "right directions, one per column", &found.v),
+    ];
+    let sentence = "the left directions U have a row for each row of the table, and those were not kept";
+    let made = Decomposed {
+        method: Some(SUMMARISED.to_owned()),
+        strength_name: "singular value",
+        strengths: strengths(&found.singular_values, |s| s * s / found.squares),
+        findings: vec![
+            Finding::new(Severity::Note, sentence).advised("X·V·diag(1/s) gives them, row by row"),
+        ],
+        ..plain("SVD", "X = U·diag(s)·Vᵀ", factors)
+    };
+    Ok(of_summary(summary, made))
+}
+
+/// How the factors of rows are found that were not kept.
+const SUMMARISED: &str = "one pass through a summary";
+
+fn of_summary(summary: &Summary, made: Decomposed) -> Decomposed {
+    Decomposed {
+        shape: (summary.rows() as usize, summary.columns()),
+        findings: sorted(made.findings.clone()),
+        ..made
+    }
+}
+
 fn factor(name: &'static str, meaning: &'static str, matrix: &Matrix) -> Factor {
     let values = Array::new(matrix.as_slice().to_vec(), &[matrix.rows(), matrix.cols()]);
     Factor { name, meaning, values: values.expect("a matrix fits its own shape") }
@@ -164,7 +201,7 @@ fn pivoted_qr(x: View<'_, f64>, names: &[String]) -> Result<Decomposed, LinearEr
 }
 
 /// Values with their squares' shares of `total`.
-fn strengths(values: &[f64], shares: impl Fn(f64) -> f64) -> Vec<Strength> {
+pub(super) fn strengths(values: &[f64], shares: impl Fn(f64) -> f64) -> Vec<Strength> {
     let mut sum = 0.0;
     let strength = |&value: &f64| {
         let share = shares(value);
@@ -219,7 +256,10 @@ fn eigen(x: View<'_, f64>) -> Result<Decomposed, LinearError> {
 
 fn pca(x: View<'_, f64>, components: Option<usize>, method: PcaWay) -> Result<Decomposed, LinearError> {
     let options = linear::PcaOptions { components, method, ..linear::PcaOptions::default() };
-    let found = linear::pca(x, options)?;
+    Ok(pca_told(&linear::pca(x, options)?))
+}
+
+fn pca_told(found: &linear::Pca) -> Decomposed {
     let factors = vec![
         factor("components", "directions of largest variance, one per row", &found.components),
         vector("mean", "the mean row", found.mean.clone()),
@@ -238,13 +278,13 @@ fn pca(x: View<'_, f64>, components: Option<usize>, method: PcaWay) -> Result<De
     } else {
         "all rows are alike: there is no variance, and any directions do".to_owned()
     };
-    Ok(Decomposed {
+    Decomposed {
         method: Some(format!("{:?}", found.method).to_lowercase()),
         strength_name: "variance",
         strengths: strengths(&found.explained_variance, |v| if total > 0.0 { v / total } else { 0.0 }),
         findings: vec![Finding::new(Severity::Note, sentence)],
         ..plain("PCA", "X ≈ mean + scores·components", factors)
-    })
+    }
 }
 
 fn low_rank(x: View<'_, f64>, rank: usize) -> Result<Decomposed, LinearError> {

@@ -9,17 +9,22 @@ mod projected;
 mod solved;
 
 pub use crate::finding::{Evidence, Finding, Severity};
-pub use decomposed::{Decomposed, Decomposition, Factor, PcaWay, Strength, decompose};
+pub use decomposed::{
+    Decomposed, Decomposition, Factor, PcaWay, Strength, decompose, pca_of_summary, svd_of_summary,
+};
 pub(crate) use fitted::common;
 pub use fitted::{
     Coefficients, Computation, Encoded, FitFacts, Fitted, FittedDependency, FittedRank, Label, Measure,
     Term as FittedTerm, Tried, constrained, kernel, least_squares, logistic, ridge,
 };
 pub use measured::{
-    ColumnMeasures, HullAnswer, IndexShares, MeasureRequest, Measured, MeasuredDependency, SpanAnswer,
-    measure,
+    AgainstAnswer, ColumnAngle, ColumnAngles, ColumnMeasures, ColumnOrthogonality, HullAnswer, IndexShares,
+    MeasureRequest, Measured, MeasuredDependency, SpanAnswer, SymmetricSign, measure,
 };
-pub use projected::{Projected, ProjectedColumn, project};
+pub use projected::{
+    Basis, BasisOf, ChangedBasis, NewColumn, Onto, Projected, ProjectedColumn, ProjectedRows, RowDistance,
+    basis, change_of_basis, onto_components, project,
+};
 pub use solved::{SolveWay, Solved, SolvedColumn, System, solve};
 
 /// `3 columns`, `1 column`.

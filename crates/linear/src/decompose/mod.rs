@@ -6,7 +6,8 @@
 //! | [`pivoted_qr`] | the same, with the most independent columns first and the rank |
 //! | [`svd`], [`svd_full`], [`svd_truncated`], [`svd_randomized`] | orthonormal directions and their strengths |
 //! | [`symmetric_eigen`] | the axes of a symmetric matrix |
-//! | [`pca`], [`pca_from_factor`] | the directions of largest variance |
+//! | [`pca`], [`pca_from_factor`], [`pca_from_summary`] | the directions of largest variance |
+//! | [`svd_from_summary`] | right directions and strengths of rows that were not kept |
 //! | [`low_rank`] | the closest matrix of a given rank, and how far it is |
 //!
 //! Signs are fixed (a direction's entry of largest magnitude is positive, R's diagonal is not negative), so the same
@@ -18,6 +19,7 @@ mod low_rank;
 mod pca;
 mod pivoted_qr;
 mod qr;
+mod summarised;
 mod svd;
 #[cfg(test)]
 mod tests;
@@ -27,10 +29,11 @@ pub use low_rank::{LowRank, low_rank};
 pub use pca::{Pca, PcaMethod, PcaOptions, pca, pca_from_factor};
 pub use pivoted_qr::{PivotedQr, pivoted_qr, pivoted_qr_by_length};
 pub use qr::{Qr, qr, qr_full};
+pub use summarised::{RightSvd, pca_from_summary, svd_from_summary};
 pub use svd::{Sketch, Svd, svd, svd_full, svd_randomized, svd_truncated};
 
 pub(crate) use eigen::check_symmetric;
-pub(crate) use pivoted_qr::of_matrix as pivoted;
+pub(crate) use pivoted_qr::of_stored as pivoted;
 pub(crate) use svd::factored;
 
 use spanwise_kernels::Matrix;

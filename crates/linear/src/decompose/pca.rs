@@ -204,7 +204,7 @@ fn finished(found: Directions) -> Result<Pca, LinearError> {
     })
 }
 
-fn of_factor(r: &Matrix, mean: Vec<f64>, rows: usize, k: usize) -> Result<Pca, LinearError> {
+pub(super) fn of_factor(r: &Matrix, mean: Vec<f64>, rows: usize, k: usize) -> Result<Pca, LinearError> {
     let all = factored(X, r, Vectors::Thin)?;
     let squares = all.singular_values.iter().map(|s| s * s).sum();
     finished(Directions {

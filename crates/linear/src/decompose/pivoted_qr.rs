@@ -3,7 +3,7 @@
 use crate::LinearError;
 use crate::check::argument;
 use crate::dense::{self, Pivoted, load, norm_inf, power_of_two_near, scale_columns, unit_columns};
-use crate::measure::rank_tolerance;
+use crate::measure::{rank_tolerance, rank_tolerance_of};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// `X[:, order] = Q R`, independent columns first.
@@ -49,7 +49,7 @@ impl PivotedQr {
 /// ```
 pub fn pivoted_qr<T: Element>(x: View<'_, T>) -> Result<PivotedQr, LinearError> {
     let x = load(argument("decompose", "X"), &x)?;
-    of_matrix(&x)
+    of_stored(&x, f64::EPSILON / 2.0)
 }
 
 /// The same in the units given: the next column is the one of which most is left, and what counts as nothing is a share of the
@@ -59,18 +59,18 @@ pub fn pivoted_qr_by_length<T: Element>(x: View<'_, T>) -> Result<PivotedQr, Lin
     // One power of two for all columns keeps their squares in range and changes no digit.
     let unit = power_of_two_near(norm_inf(x.as_slice()));
     let shrunk = Matrix::from_fn(x.rows(), x.cols(), |i, j| x[(i, j)] / unit);
-    finished(dense::pivoted_qr(&shrunk), &vec![unit; x.cols()])
+    finished(dense::pivoted_qr(&shrunk), &vec![unit; x.cols()], rank_tolerance(x.cols()))
 }
 
-pub(crate) fn of_matrix(x: &Matrix) -> Result<PivotedQr, LinearError> {
+/// QR with column pivoting of numbers that were stored with this precision.
+pub(crate) fn of_stored(x: &Matrix, precision: f64) -> Result<PivotedQr, LinearError> {
     let (unit, norms) = unit_columns(x);
-    finished(dense::pivoted_qr(&unit), &norms)
+    finished(dense::pivoted_qr(&unit), &norms, rank_tolerance_of(x.cols(), precision))
 }
 
 /// `norms` are what the columns were divided by.
-fn finished(found: Pivoted, norms: &[f64]) -> Result<PivotedQr, LinearError> {
+fn finished(found: Pivoted, norms: &[f64], tolerance: f64) -> Result<PivotedQr, LinearError> {
     let Pivoted { mut q, mut r, order } = found;
-    let tolerance = rank_tolerance(norms.len());
     let size = r.rows().min(r.cols());
     let longest = if size > 0 { r[(0, 0)].abs() } else { 0.0 };
     let rank = (0..size).take_while(|&k| r[(k, k)].abs() > tolerance * longest).count();

@@ -1,7 +1,7 @@
 use super::*;
-use crate::LinearError;
 use crate::dense::{multiply, norm};
 use crate::testing::{apart, awkward, matrices, skewness, vectors_apart, wavy};
+use crate::{LinearError, NoColumns, Summary, SummaryStream};
 use proptest::prelude::*;
 use spanwise_kernels::{Matrix, View};
 
@@ -318,4 +318,42 @@ fn pivoting_by_length_takes_the_longest_first_and_gives_the_table_back() {
     let huge = Matrix::from_fn(5, 3, |i, j| 1e300 * x[(i, j)]);
     assert_eq!(pivoted_qr_by_length(huge.view()).unwrap().order, found.order);
     assert_eq!(pivoted_qr_by_length(Matrix::zeros(4, 2).view()).unwrap().rank, 0);
+}
+
+#[test]
+fn summaries_have_the_components_and_singular_values_of_their_rows() {
+    for (name, x) in awkward().into_iter().filter(|(_, x)| x.rows() > 1) {
+        let mut stream = SummaryStream::new(x.cols(), 1);
+        let cut = x.rows() / 3;
+        for rows in [0..cut, cut..x.rows()] {
+            let part = Matrix::from_fn(rows.len(), x.cols(), |i, j| x[(rows.start + i, j)]);
+            stream.push(&part.view(), &vec![1.0; rows.len()][..], None).unwrap();
+        }
+        let summary = stream.finish();
+        let exact = PcaOptions { method: PcaMethod::Exact, ..PcaOptions::default() };
+        match (pca(x.view(), exact), pca_from_summary(&summary, None)) {
+            (Ok(expected), Ok(found)) => {
+                assert!(
+                    vectors_apart(&found.explained_variance, &expected.explained_variance) < 1e-12,
+                    "{name}"
+                );
+                assert!(vectors_apart(&found.mean, &expected.mean) < 1e-14, "{name}");
+                assert!(skewness(&found.components.transposed()) < 1e-13, "{name}");
+            }
+            (expected, found) => {
+                assert_eq!(found.unwrap_err().to_string(), expected.unwrap_err().to_string(), "{name}");
+            }
+        }
+        let (expected, found) = (svd(x.view()).unwrap(), svd_from_summary(&summary, None).unwrap());
+        assert!(vectors_apart(&found.singular_values, &expected.singular_values) < 1e-13, "{name}");
+        assert!(skewness(&found.v) < 1e-13, "{name}");
+    }
+    let tall = wavy(50, 3);
+    let summary = Summary::of(&tall.view(), &NoColumns(50), None).unwrap();
+    let (expected, found) = (svd(tall.view()).unwrap(), svd_from_summary(&summary, Some(2)).unwrap());
+    assert!(apart(&found.v, &crate::dense::leading_columns(&expected.v, 2)) < 1e-12);
+    let components = pca(tall.view(), PcaOptions::default()).unwrap().components;
+    assert!(apart(&pca_from_summary(&summary, None).unwrap().components, &components) < 1e-12);
+    assert!(pca_from_summary(&summary, Some(4)).is_err() && svd_from_summary(&summary, Some(0)).is_err());
+    assert!(pca_from_summary(&Summary::new(2, 0), None).is_err());
 }

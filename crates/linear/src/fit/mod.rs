@@ -8,9 +8,11 @@ mod active_set;
 mod block;
 mod distributions;
 mod factor;
+mod folds;
 mod kernel;
 mod kernel_ridge;
 pub mod least_squares;
+mod left_out;
 mod log_odds;
 mod logistic;
 mod logistic_fit;
@@ -25,13 +27,16 @@ mod separation;
 mod singular;
 mod softmax;
 mod special;
+mod stand_in;
 mod strict;
 
 pub use distributions::{ChiSquared, Distribution, FisherF, Normal, StudentT};
+pub use folds::Folds;
 pub use kernel::Kernel;
 pub use kernel_ridge::{KernelRidge, KernelRidgeFit, Landmarks};
 #[doc(inline)]
 pub use least_squares::{Deficiency, LeastSquares, LinearFit};
+pub use left_out::LeaveOneOut;
 pub use logistic::{Logistic, Optimiser};
 pub use logistic_fit::{Convergence, LogisticFit};
 pub use moments::Method as RidgeMethod;
@@ -44,3 +49,6 @@ pub use separation::{Separation, SeparationKind};
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
+#[cfg(test)]
+#[path = "tests/summaries.rs"]
+mod summaries;

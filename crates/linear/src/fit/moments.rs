@@ -67,6 +67,15 @@ impl<T: Element> Data<'_, T> {
     }
 }
 
+/// The means of a table whose rows are about them already.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// `x̄` (p).
+    pub(crate) x: Vec<f64>,
+    /// `ȳ`.
+    pub(crate) y: f64,
+}
+
 /// Second moments, centred where there is an intercept.
 pub(crate) struct Moments {
     /// `x̄` (p).
@@ -84,6 +93,8 @@ pub(crate) struct Moments {
     pub(crate) dual: bool,
     /// `τ`, 0 where nothing was added.
     pub(crate) filled: f64,
+    /// What was subtracted before the rows came here.
+    pub(crate) origin: Option<Origin>,
 }
 
 /// Whether the sampled shift lies so far from some column's mean that centring would cost digits: a sample without the
@@ -175,6 +186,7 @@ impl Moments {
             total: data.total,
             dual: false,
             filled: 0.0,
+            origin: None,
         }
     }
 
@@ -193,7 +205,8 @@ impl Moments {
         let columns = data.x.transposed();
         let products = Inner { columns: &columns, means, weights: data.weights, fill: true }.products();
         let (square, filled) = (products.square, products.filled);
-        Moments { centre, y_centre, square, right, y_square, total: data.total, dual: true, filled }
+        let (total, origin) = (data.total, None);
+        Moments { centre, y_centre, square, right, y_square, total, dual: true, filled, origin }
     }
 
     /// `S` without `τ`.
@@ -211,6 +224,20 @@ impl Moments {
     /// The same of what depends on the target.
     pub(crate) fn target_is_finite(&self) -> bool {
         self.y_square.is_finite() && self.right.iter().all(|v| v.is_finite())
+    }
+
+    /// An error where sums are no numbers, or squares vanish that no penalty of at least `alpha` makes up for.
+    pub(crate) fn check<T: Element>(
+        &self,
+        operation: &'static str,
+        data: &Data<'_, T>,
+        alpha: f64,
+    ) -> Result<(), LinearError> {
+        if !self.finite() {
+            return Err(check::blame_either(operation, &data.x, data.y));
+        }
+        self.check_target(operation, data)?;
+        self.check_columns(operation, data, alpha)
     }
 
     /// An error where squares of the target are below the range of f64.
@@ -253,6 +280,12 @@ impl Moments {
 
     /// `ȳ − x̄·w`.
     pub(crate) fn intercept(&self, w: &[f64]) -> f64 {
+        let origin = |origin: &Origin| origin.y - passes::dot(&origin.x, w);
+        self.constant(w) + self.origin.as_ref().map_or(0.0, origin)
+    }
+
+    /// The same for the rows as they came.
+    fn constant(&self, w: &[f64]) -> f64 {
         self.y_centre - passes::dot(&self.centre, w)
     }
 
@@ -290,7 +323,8 @@ impl Moments {
 
     /// Whether the target varies by more than the rounding of its values; without an intercept, whether it is not 0 throughout.
     pub(crate) fn target_varies(&self) -> bool {
-        let away = self.y_centre.abs() * self.total.sqrt();
+        let y_mean = self.y_centre + self.origin.as_ref().map_or(0.0, |origin| origin.y);
+        let away = y_mean.abs() * self.total.sqrt();
         self.y_square.max(0.0).sqrt() > ROUNDING.sqrt() * away
     }
 
@@ -349,7 +383,7 @@ impl Moments {
     /// `t − Zw` (n), read from the data.
     pub(crate) fn residual<T: Element>(&self, data: &Data<'_, T>, w: &[f64]) -> Vec<f64> {
         let row = Matrix::new(w.to_vec(), 1, w.len()).unwrap_or_default();
-        let fitted = passes::times(&data.x, &row, &[self.intercept(w)]);
+        let fitted = passes::times(&data.x, &row, &[self.constant(w)]);
         fitted.as_slice().iter().zip(data.y).enumerate().map(|(i, (f, y))| (y - f) * data.root(i)).collect()
     }
 

@@ -9,10 +9,14 @@ use super::active_set::{Columns, Optimum, minimise};
 use super::factor::Cholesky;
 use super::moments::{Data, Moments};
 use super::passes;
-use crate::LinearError;
+use super::stand_in::StandIn;
 use crate::check;
+use crate::{LinearError, Summary};
 use faer::Mat;
 use spanwise_kernels::{Element, Matrix, View};
+
+const NON_NEGATIVE: &str = "non-negative least squares";
+const SIMPLEX: &str = "simplex least squares";
 
 /// Settings of non-negative least squares.
 ///
@@ -91,7 +95,7 @@ impl Optimality {
 impl NonNegative {
     /// Fits `x` (n × p) to `y` (n).
     pub fn fit<T: Element>(&self, x: View<'_, T>, y: &[f64]) -> Result<ConstrainedFit, LinearError> {
-        fit("non-negative least squares", x, y, None, self.intercept, false)
+        fit(NON_NEGATIVE, x, y, None, self.intercept, false)
     }
 
     /// Fits with one weight ≥ 0 per row.
@@ -101,14 +105,31 @@ impl NonNegative {
         y: &[f64],
         weights: &[f64],
     ) -> Result<ConstrainedFit, LinearError> {
-        fit("non-negative least squares", x, y, Some(weights), self.intercept, false)
+        fit(NON_NEGATIVE, x, y, Some(weights), self.intercept, false)
+    }
+
+    /// Fits target `target` of the rows that a summary has seen, the same to rounding as from the rows themselves.
+    ///
+    /// ```
+    /// use spanwise_kernels::View;
+    /// use spanwise_linear::{Summary, fit::NonNegative};
+    ///
+    /// let x = View::new(&[1.0, 0.0, 1.0, 1.0], &[2, 2])?;
+    /// let summary = Summary::of(&x, &[2.0, 1.0][..], None)?;
+    /// let fit = NonNegative::default().fit_summary(&summary, 0)?;
+    /// assert_eq!(fit.support, [0]);
+    /// assert!((fit.coefficients[0] - 1.5).abs() < 1e-14);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fit_summary(&self, summary: &Summary, target: usize) -> Result<ConstrainedFit, LinearError> {
+        fit_summary(NON_NEGATIVE, summary, target, self.intercept, false)
     }
 }
 
 impl Simplex {
     /// Fits `x` (n × p) to `y` (n).
     pub fn fit<T: Element>(&self, x: View<'_, T>, y: &[f64]) -> Result<ConstrainedFit, LinearError> {
-        fit("simplex least squares", x, y, None, false, true)
+        fit(SIMPLEX, x, y, None, false, true)
     }
 
     /// Fits with one weight ≥ 0 per row.
@@ -118,7 +139,12 @@ impl Simplex {
         y: &[f64],
         weights: &[f64],
     ) -> Result<ConstrainedFit, LinearError> {
-        fit("simplex least squares", x, y, Some(weights), false, true)
+        fit(SIMPLEX, x, y, Some(weights), false, true)
+    }
+
+    /// Fits target `target` of the rows that a summary has seen, the same to rounding as from the rows themselves.
+    pub fn fit_summary(&self, summary: &Summary, target: usize) -> Result<ConstrainedFit, LinearError> {
+        fit_summary(SIMPLEX, summary, target, false, true)
     }
 }
 
@@ -160,18 +186,37 @@ fn fit<T: Element>(
     check::target(operation, y, rows)?;
     let total = check::weights(operation, weights, rows)?;
     let data = Data { x, y, weights, total, intercept };
-    let moments = Moments::primal(&data);
+    searched(operation, &data, &Moments::primal(&data), unit_sum)
+}
+
+fn fit_summary(
+    operation: &'static str,
+    summary: &Summary,
+    target: usize,
+    intercept: bool,
+    unit_sum: bool,
+) -> Result<ConstrainedFit, LinearError> {
+    let rows = StandIn::new(operation, summary, target, intercept)?;
+    searched(operation, &rows.data(), &rows.moments(), unit_sum)
+}
+
+fn searched<T: Element>(
+    operation: &'static str,
+    data: &Data<'_, T>,
+    moments: &Moments,
+    unit_sum: bool,
+) -> Result<ConstrainedFit, LinearError> {
     if !moments.finite() {
-        return Err(check::blame_either(operation, &x, y));
+        return Err(check::blame_either(operation, &data.x, data.y));
     }
-    moments.check_columns(operation, &data, 0.0)?;
-    let noise = 1e-13 * moments.y_square.sqrt().max(largest_length(&moments, unit_sum));
-    let mut optimum = minimise(&FromMoments(&moments), unit_sum, noise);
+    moments.check_columns(operation, data, 0.0)?;
+    let noise = 1e-13 * moments.y_square.sqrt().max(largest_length(moments, unit_sum));
+    let mut optimum = minimise(&FromMoments(moments), unit_sum, noise);
     for _ in 0..2 {
-        correct(&data, &moments, &mut optimum, unit_sum);
+        correct(data, moments, &mut optimum, unit_sum);
     }
-    let residual = moments.residual(&data, &optimum.w);
-    let certificate = certify(&data, &moments, &optimum, &residual, unit_sum);
+    let residual = moments.residual(data, &optimum.w);
+    let certificate = certify(data, moments, &optimum, &residual, unit_sum);
     Ok(ConstrainedFit {
         intercept: moments.intercept(&optimum.w),
         coefficients: optimum.w,

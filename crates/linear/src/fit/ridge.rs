@@ -5,8 +5,9 @@
 
 use super::moments::{Data, Factored, Method, Moments, Solution};
 use super::passes;
-use crate::LinearError;
+use super::stand_in::StandIn;
 use crate::check;
+use crate::{LinearError, Summary};
 use spanwise_kernels::{Element, Matrix, View};
 
 const OPERATION: &str = "ridge";
@@ -108,9 +109,7 @@ impl Ridge {
         check::not_negative(OPERATION, "alpha", self.alpha)?;
         let Some(first) = targets.first() else { return Ok(Vec::new()) };
         let (mut data, mut moments) = prepared(OPERATION, x, first, weights, self.intercept, self.alpha)?;
-        let factor = moments.take_factor(self.alpha);
-        let cheap = factor.as_ref().filter(|_| moments.right.len() <= CHEAP_TRACE);
-        let trace = cheap.map(Factored::inverse_trace);
+        let (factor, trace) = self.factored(&mut moments);
         let mut fits = Vec::with_capacity(targets.len());
         for (i, &y) in targets.iter().enumerate() {
             if i > 0 {
@@ -122,12 +121,51 @@ impl Ridge {
                 }
                 moments.check_target(OPERATION, &data)?;
             }
-            let solution = moments.solve_by(factor.as_ref(), &data, self.alpha);
-            let freedom = trace.filter(|_| solution.method != Method::Singular);
-            let freedom = freedom.map(|t| moments.degrees_of_freedom(self.alpha, t, self.intercept));
-            fits.push(finished(&moments, self.alpha, solution, freedom));
+            fits.push(self.solved(&data, &moments, factor.as_ref(), trace));
         }
         Ok(fits)
+    }
+
+    /// Fits target `target` of the rows that a summary has seen, the same to rounding as from the rows themselves.
+    ///
+    /// ```
+    /// use spanwise_kernels::View;
+    /// use spanwise_linear::{Summary, fit::Ridge};
+    ///
+    /// let x = View::new(&[0.0, 1.0, 2.0, 3.0, 4.0], &[5, 1])?;
+    /// let summary = Summary::of(&x, &[1.0, 3.0, 5.0, 7.0, 9.0][..], None)?;
+    /// let fit = Ridge::new(10.0).fit_summary(&summary, 0)?;
+    /// assert!((fit.coefficients[0] - 1.0).abs() < 1e-12);
+    /// assert!((fit.intercept - 3.0).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fit_summary(&self, summary: &Summary, target: usize) -> Result<RidgeFit, LinearError> {
+        check::not_negative(OPERATION, "alpha", self.alpha)?;
+        let rows = StandIn::new(OPERATION, summary, target, self.intercept)?;
+        let (data, mut moments) = rows.prepared(OPERATION, self.alpha)?;
+        let (factor, trace) = self.factored(&mut moments);
+        Ok(self.solved(&data, &moments, factor.as_ref(), trace))
+    }
+
+    /// The factor of `S + α`, and the trace of its inverse where that costs next to nothing.
+    fn factored(&self, moments: &mut Moments) -> (Option<Factored>, Option<f64>) {
+        let factor = moments.take_factor(self.alpha);
+        let cheap = factor.as_ref().filter(|_| moments.right.len() <= CHEAP_TRACE);
+        let trace = cheap.map(Factored::inverse_trace);
+        (factor, trace)
+    }
+
+    fn solved<T: Element>(
+        &self,
+        data: &Data<'_, T>,
+        moments: &Moments,
+        factor: Option<&Factored>,
+        trace: Option<f64>,
+    ) -> RidgeFit {
+        let solution = moments.solve_by(factor, data, self.alpha);
+        let freedom = trace.filter(|_| solution.method != Method::Singular);
+        let freedom = freedom.map(|t| moments.degrees_of_freedom(self.alpha, t, self.intercept));
+        finished(moments, self.alpha, solution, freedom)
     }
 
     fn run<T: Element>(
@@ -154,11 +192,7 @@ pub(crate) fn prepared<'a, T: Element>(
     let total = check::weights(operation, weights, rows)?;
     let data = Data { x, y, weights, total, intercept };
     let moments = Moments::new(&data);
-    if !moments.finite() {
-        return Err(check::blame_either(operation, &x, y));
-    }
-    moments.check_target(operation, &data)?;
-    moments.check_columns(operation, &data, alpha)?;
+    moments.check(operation, &data, alpha)?;
     Ok((data, moments))
 }
 

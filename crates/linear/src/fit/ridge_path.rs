@@ -1,29 +1,17 @@
 //! Ridge regression for many penalties at once, and the choice between them.
 //!
 //! The moments are formed once and rotated to tridiagonal form once; each penalty then costs a tridiagonal solve
-//! (see `tridiagonal`). Leave-one-out errors need no refitting either. With `S = V·diag(d)·Vᵀ` and `P = Z·V`:
-//!
-//! ```text
-//! fitted     f(α) = P·diag(1/(d + α))·Vᵀb                       one product for all α
-//! leverage   hᵢ(α) = ωᵢ/Σω + Σⱼ Pᵢⱼ²/(dⱼ + α)                   one product for all α
-//! left out   eᵢ(α) = (tᵢ − fᵢ)/(1 − hᵢ)                         exact, the intercept included
-//! score      Σ eᵢ² / Σω
-//! ```
-//!
-//! In the dual `S = U·diag(d)·Uᵀ` and `P = U·diag(√d)`: the same formulas, no further pass over the data.
+//! (see `tridiagonal`). The errors that a choice is made by are in `left_out` (rows one by one) and `folds` (in parts).
 
 use super::moments::{Data, Method, Moments, Solution};
-use super::passes;
 use super::ridge::{RidgeFit, finished, prepared};
-use crate::LinearError;
-use crate::Seeded;
+use super::stand_in::StandIn;
 use crate::check::{self, argument};
-use crate::dense::{Shifted, Tridiagonal, eigen_of};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use crate::dense::{Shifted, Tridiagonal};
+use crate::{LinearError, Summary};
 use spanwise_kernels::{Element, View};
 
-const OPERATION: &str = "ridge path";
+pub(super) const OPERATION: &str = "ridge path";
 
 /// Beyond this condition number a penalty is solved on its own, by the more careful ways.
 const ROTATE_BELOW: f64 = 1e6;
@@ -81,11 +69,11 @@ impl RidgePath {
         Ok(RidgePath::new(alphas.collect()))
     }
 
-    fn lowest(&self) -> f64 {
+    pub(super) fn lowest(&self) -> f64 {
         self.alphas.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    fn check(&self) -> Result<(), LinearError> {
+    pub(super) fn check(&self) -> Result<(), LinearError> {
         let count = self.alphas.len();
         argument(OPERATION, "alphas").in_range(count as f64, count > 0, "at least one penalty")?;
         self.alphas.iter().try_for_each(|&alpha| check::not_negative(OPERATION, "alphas", alpha))
@@ -106,7 +94,7 @@ impl RidgePath {
         self.run(x, y, Some(weights))
     }
 
-    fn run<T: Element>(
+    pub(super) fn run<T: Element>(
         &self,
         x: View<'_, T>,
         y: &[f64],
@@ -114,6 +102,26 @@ impl RidgePath {
     ) -> Result<Vec<RidgeFit>, LinearError> {
         self.check()?;
         let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
+        Ok(self.solutions(&data, &moments))
+    }
+
+    /// One fit per penalty, in the order given, to target `target` of the rows that a summary has seen.
+    ///
+    /// ```
+    /// use spanwise_kernels::View;
+    /// use spanwise_linear::{Summary, fit::RidgePath};
+    ///
+    /// let x = View::new(&[0.0, 1.0, 2.0, 3.0, 4.0], &[5, 1])?;
+    /// let summary = Summary::of(&x, &[1.0, 3.0, 5.0, 7.0, 9.0][..], None)?;
+    /// let fits = RidgePath::new(vec![0.0, 10.0]).fit_summary(&summary, 0)?;
+    /// assert!((fits[0].coefficients[0] - 2.0).abs() < 1e-12);
+    /// assert!((fits[1].coefficients[0] - 1.0).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fit_summary(&self, summary: &Summary, target: usize) -> Result<Vec<RidgeFit>, LinearError> {
+        self.check()?;
+        let rows = StandIn::new(OPERATION, summary, target, self.intercept)?;
+        let (data, moments) = rows.prepared(OPERATION, self.lowest())?;
         Ok(self.solutions(&data, &moments))
     }
 
@@ -143,152 +151,16 @@ impl RidgePath {
         fits.collect()
     }
 
-    /// The penalty with the least leave-one-out error; of equal ones the first given.
-    pub fn choose_leave_one_out<T: Element>(
+    /// The fit with the least error; of equal ones the first.
+    pub(super) fn chosen<T: Element>(
         &self,
-        x: View<'_, T>,
-        y: &[f64],
-    ) -> Result<RidgeChoice, LinearError> {
-        self.leave_one_out(x, y, None)
-    }
-
-    /// The penalty with the least weighted leave-one-out error.
-    pub fn choose_leave_one_out_weighted<T: Element>(
-        &self,
-        x: View<'_, T>,
-        y: &[f64],
-        weights: &[f64],
-    ) -> Result<RidgeChoice, LinearError> {
-        self.leave_one_out(x, y, Some(weights))
-    }
-
-    fn leave_one_out<T: Element>(
-        &self,
-        x: View<'_, T>,
-        y: &[f64],
-        weights: Option<&[f64]>,
-    ) -> Result<RidgeChoice, LinearError> {
-        self.check()?;
-        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
-        let errors = self.left_out_errors(&data, &moments);
-        Ok(self.chosen(&data, &moments, errors))
-    }
-
-    fn chosen<T: Element>(&self, data: &Data<'_, T>, moments: &Moments, errors: Vec<f64>) -> RidgeChoice {
+        data: &Data<'_, T>,
+        moments: &Moments,
+        errors: Vec<f64>,
+    ) -> RidgeChoice {
         let best = (1..errors.len()).fold(0, |best, k| if errors[k] < errors[best] { k } else { best });
         let alone = RidgePath { alphas: vec![self.alphas[best]], intercept: self.intercept };
         let fit = alone.solutions(data, moments).swap_remove(0);
         RidgeChoice { fit, errors }
     }
-
-    fn left_out_errors<T: Element>(&self, data: &Data<'_, T>, moments: &Moments) -> Vec<f64> {
-        let count = self.alphas.len();
-        let Some((d, v)) = eigen_of(moments.unfilled(data)) else {
-            return vec![f64::INFINITY; count];
-        };
-        // Rounding may turn a zero eigenvalue into a small number of either sign.
-        let cut = d.last().copied().unwrap_or(0.0) * f64::EPSILON * 8.0 * d.len() as f64;
-        let along: Vec<f64> = (0..d.len()).map(|j| passes::dot(v.col_as_slice(j), &moments.right)).collect();
-        // Along an empty direction nothing is fitted.
-        let inverse = |j: usize, k: usize| if d[j] > cut { 1.0 / (d[j] + self.alphas[k]) } else { 0.0 };
-        let shrunk =
-            Mat::from_fn(d.len(), count, |j, k| along[j] * inverse(j, k) * dual_scale(moments, d[j]));
-        let weight = Mat::from_fn(d.len(), count, inverse);
-        let parts = passes::map_chunks(data.rows(), d.len() * (d.len() + count), |chunk| {
-            let mut sums = vec![0.0; count];
-            for rows in passes::tiles(chunk) {
-                let p = rotated_rows(data, moments, &d, v.as_ref(), rows.clone());
-                let squares = Mat::from_fn(p.nrows(), p.ncols(), |i, j| p[(i, j)].powi(2));
-                let fitted = product(p.as_ref(), shrunk.as_ref());
-                let leverage = product(squares.as_ref(), weight.as_ref());
-                for (i, row) in rows.enumerate() {
-                    let root = data.root(row);
-                    let t = (data.y[row] - moments.y_centre) * root;
-                    let base = if data.intercept { root * root / data.total } else { 0.0 };
-                    for (k, sum) in sums.iter_mut().enumerate() {
-                        let left = 1.0 - base - leverage[(i, k)];
-                        let error = if left > 1e-12 { (t - fitted[(i, k)]) / left } else { f64::INFINITY };
-                        *sum += error * error;
-                    }
-                }
-            }
-            sums
-        });
-        let mut sums = vec![0.0; count];
-        for part in parts {
-            sums.iter_mut().zip(part).for_each(|(sum, v)| *sum += v);
-        }
-        sums.iter().map(|sum| sum / data.total).collect()
-    }
-
-    /// The penalty with the least error over `folds` parts of the rows, each predicted from the others. The parts are
-    /// of equal size but for one row and depend on `seed` and the number of rows alone.
-    pub fn choose_folds<T: Element>(
-        &self,
-        x: View<'_, T>,
-        y: &[f64],
-        weights: Option<&[f64]>,
-        folds: usize,
-        seed: u64,
-    ) -> Result<RidgeChoice, LinearError> {
-        self.check()?;
-        let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
-        let n = data.rows();
-        argument(OPERATION, "folds").in_range(
-            folds as f64,
-            (2..=n).contains(&folds),
-            "at least 2 and at most the number of rows",
-        )?;
-        let order = Seeded::new(seed).permutation(n);
-        let mut errors = vec![0.0; self.alphas.len()];
-        for fold in 0..folds {
-            // Leaving rows out is giving them no weight.
-            let left_out = &order[fold * n / folds..(fold + 1) * n / folds];
-            let mut kept = weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
-            for &i in left_out {
-                kept[i] = 0.0;
-            }
-            if kept.iter().all(|&w| w == 0.0) {
-                continue;
-            }
-            for (k, fit) in self.run(x, y, Some(&kept))?.iter().enumerate() {
-                let fitted = fit.predict(x)?;
-                let error = |&i: &usize| (y[i] - fitted[i]).powi(2) * data.weights.map_or(1.0, |w| w[i]);
-                errors[k] += left_out.iter().map(error).sum::<f64>() / data.total;
-            }
-        }
-        Ok(self.chosen(&data, &moments, errors))
-    }
-}
-
-/// `b` of the dual lives on the rows: fitted values along `uⱼ` are `dⱼ/(dⱼ + α)·uⱼᵀb`, and `P = U·√d` brings one `√d`.
-fn dual_scale(moments: &Moments, d: f64) -> f64 {
-    if moments.dual { d.max(0.0).sqrt() } else { 1.0 }
-}
-
-/// Rows of `P` (t × k).
-fn rotated_rows<T: Element>(
-    data: &Data<'_, T>,
-    moments: &Moments,
-    d: &[f64],
-    v: MatRef<'_, f64>,
-    rows: std::ops::Range<usize>,
-) -> Mat<f64> {
-    if moments.dual {
-        return Mat::from_fn(rows.len(), d.len(), |i, j| v[(rows.start + i, j)] * d[j].max(0.0).sqrt());
-    }
-    let p = data.cols();
-    let mut tile = vec![0.0; rows.len() * p];
-    passes::load(&data.x, rows.clone(), p, &mut tile);
-    for (i, row) in rows.clone().zip(tile.chunks_exact_mut(p)) {
-        let root = data.root(i);
-        row.iter_mut().zip(&moments.centre).for_each(|(v, c)| *v = (*v - c) * root);
-    }
-    product(MatRef::from_row_major_slice(&tile, rows.len(), p), v)
-}
-
-fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    let mut out = Mat::zeros(a.nrows(), b.ncols());
-    matmul(out.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
-    out
 }

@@ -66,9 +66,11 @@ fn primal<T: Element>(data: &Data<'_, T>, moments: &Moments, alpha: f64) -> Vec<
         let along = passes::dot(u.col_as_slice(k), &right) / sigma;
         w.iter_mut().zip(v.col_as_slice(k)).for_each(|(w, v)| *w += along * v);
     }
-    let unscale = |j: usize, v: f64| if lengths[j] > 0.0 { v / lengths[j] } else { 0.0 };
+    // A zero column is a direction of the null space by itself, of any length: rounding in its place must not become one.
+    let unscale = |j: usize, v: f64| if lengths[j] > 0.0 { v / lengths[j] } else { v };
     let mut w: Vec<f64> = w.into_iter().enumerate().map(|(j, w)| unscale(j, w)).collect();
     remove_null_part(&mut w, v.subcols(rank, p - rank), &unscale);
+    w.iter_mut().zip(&lengths).filter(|(_, length)| **length == 0.0).for_each(|(w, _)| *w = 0.0);
     w
 }
 

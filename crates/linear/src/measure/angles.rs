@@ -4,9 +4,9 @@
 //! therefore taken from whichever of the two is smaller.
 
 use crate::check::argument;
-use crate::decompose::PivotedQr;
-use crate::dense::{self, leading_columns, load, load_vector, multiply, multiply_transposed, norm, scaled};
-use crate::{Extent, LinearError};
+use crate::dense::{self, load, load_vector, multiply, multiply_transposed, norm, scaled};
+use crate::project::ColumnSpace;
+use crate::{Extent, LinearError, RowSource};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// The angle between `a` and `b` (both n), from 0 to π; `None` where one of them is zero and has no direction.
@@ -48,16 +48,27 @@ pub(crate) fn between(a: &[f64], b: &[f64]) -> Option<f64> {
 /// There are as many as the smaller of the two ranks. All zero: one space lies inside the other. The largest equal to
 /// π/2: some direction of the smaller space is orthogonal to all of the larger.
 pub fn principal_angles<T: Element>(a: View<'_, T>, b: View<'_, T>) -> Result<Vec<f64>, LinearError> {
+    let precision = a.precision().max(b.precision());
     let a = load(argument("measure", "A"), &a)?;
     let name = argument("measure", "B");
     let b = load(name, &b)?;
     name.fits(Extent::Rows(b.rows()), "A", Extent::Rows(a.rows()))?;
-    let (qa, qb) = (basis(&a)?, basis(&b)?);
-    let (large, small) = if qa.cols() >= qb.cols() { (qa, qb) } else { (qb, qa) };
+    let bases = (basis(&a, precision)?, basis(&b, precision)?);
+    between_spaces(&bases.0, &bases.1)
+}
+
+/// An orthonormal basis, n × rank, of the columns of numbers that were stored with this precision.
+pub(super) fn basis(x: &Matrix, precision: f64) -> Result<Matrix, LinearError> {
+    Ok(ColumnSpace::of_matrix(x, precision)?.basis)
+}
+
+/// The principal angles between the spaces of two orthonormal bases, smallest first.
+pub(super) fn between_spaces(a: &Matrix, b: &Matrix) -> Result<Vec<f64>, LinearError> {
+    let (large, small) = if a.cols() >= b.cols() { (a, b) } else { (b, a) };
     let unconverged = |_| LinearError::Unconverged { operation: "measure", argument: "B" };
-    let inside = multiply_transposed(&large, &small); // cosines
+    let inside = multiply_transposed(large, small); // cosines
     let cosines = dense::singular_values(&inside).map_err(unconverged)?;
-    let projected = multiply(&large, &inside);
+    let projected = multiply(large, &inside);
     let outside = Matrix::from_fn(small.rows(), small.cols(), |i, j| small[(i, j)] - projected[(i, j)]);
     let mut sines = dense::singular_values(&outside).map_err(unconverged)?;
     sines.reverse();
@@ -70,10 +81,4 @@ pub fn principal_angles<T: Element>(a: View<'_, T>, b: View<'_, T>) -> Result<Ve
             },
         )
         .collect())
-}
-
-/// An orthonormal basis of the column space, n × rank.
-fn basis(x: &Matrix) -> Result<Matrix, LinearError> {
-    let PivotedQr { q, rank, .. } = crate::decompose::pivoted(x)?;
-    Ok(leading_columns(&q, rank))
 }

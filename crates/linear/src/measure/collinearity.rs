@@ -52,15 +52,23 @@ const X: Argument = argument("measure", "X");
 /// ```
 pub fn inflation<T: Element>(x: View<'_, T>, intercept: bool) -> Result<Inflation, LinearError> {
     X.not_empty(&x)?;
-    let (_, p) = X.matrix(&x)?;
-    let factor = factor_of(&x, intercept)?;
+    inflation_of(&factor_of(&x, intercept)?, intercept, x.precision())
+}
+
+/// The same from the square factor of the columns, after the ones where `intercept`.
+pub(super) fn inflation_of(
+    factor: &Matrix,
+    intercept: bool,
+    precision: f64,
+) -> Result<Inflation, LinearError> {
+    let p = factor.cols() - usize::from(intercept);
     // With a leading column of ones, the block below and right of the first entry is the factor of centred columns.
     let first = usize::from(intercept);
     let centred = Matrix::from_fn(p, p, |i, j| factor[(i + first, j + first)]);
     let whole = Matrix::from_fn(p + first, p, |i, j| factor[(i, j + first)]);
     let sizes = crate::dense::column_norms(&whole);
     let (mut unit, norms) = unit_columns(&centred);
-    let tolerance = rank_tolerance_of(p, x.precision());
+    let tolerance = rank_tolerance_of(p, precision);
     // What centring leaves of a constant column is rounding.
     let constant: Vec<bool> = norms.iter().zip(&sizes).map(|(&n, &size)| n <= tolerance * size).collect();
     for i in 0..p {
@@ -89,7 +97,15 @@ pub fn condition_indices<T: Element>(
     intercept: bool,
 ) -> Result<ConditionIndices, LinearError> {
     X.not_empty(&x)?;
-    let unit = unit_columns(&factor_of(&x, intercept)?).0;
+    condition_indices_of(&factor_of(&x, intercept)?, intercept)
+}
+
+/// The same from the square factor of the columns, after the ones where `intercept`.
+pub(super) fn condition_indices_of(
+    factor: &Matrix,
+    intercept: bool,
+) -> Result<ConditionIndices, LinearError> {
+    let unit = unit_columns(factor).0;
     let Svd { singular_values: s, v, .. } = factored(X, &unit, Vectors::Thin)?;
     let columns = s.len();
     // Below a rounding of σ₁ a singular value is noise; used as it is, it would claim all variance of every column.

@@ -37,9 +37,20 @@ pub fn condition<T: Element>(x: View<'_, T>) -> Result<Condition, LinearError> {
 
 /// The condition numbers of anything with triangular factor `r`.
 pub(crate) fn of_factor(name: Argument, r: &Matrix) -> Result<Condition, LinearError> {
-    let ratio = |x: &Matrix| {
+    let values = |x: &Matrix| {
         let failed = |_| LinearError::Unconverged { operation: name.operation, argument: name.name };
-        let s = dense::singular_values(x).map_err(failed)?;
+        dense::singular_values(x).map_err(failed)
+    };
+    of_singular_values(name, &values(r)?, &values(&unit_columns(r).0)?)
+}
+
+/// The condition numbers of columns with the singular values `raw`, and `unit` where they are scaled to length 1.
+pub(super) fn of_singular_values(
+    name: Argument,
+    raw: &[f64],
+    unit: &[f64],
+) -> Result<Condition, LinearError> {
+    let ratio = |s: &[f64]| {
         if s.iter().any(|s| !s.is_finite()) {
             return Err(LinearError::Overflow { operation: name.operation, argument: name.name });
         }
@@ -48,5 +59,5 @@ pub(crate) fn of_factor(name: Argument, r: &Matrix) -> Result<Condition, LinearE
             _ => f64::INFINITY,
         })
     };
-    Ok(Condition { raw: ratio(r)?, unit_scaled: ratio(&unit_columns(r).0)? })
+    Ok(Condition { raw: ratio(raw)?, unit_scaled: ratio(unit)? })
 }

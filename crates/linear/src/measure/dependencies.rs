@@ -65,20 +65,34 @@ pub fn dependencies<T: Element>(
     tolerance: Option<f64>,
 ) -> Result<Vec<Dependency>, LinearError> {
     let (n, p) = argument("measure", "X").matrix(&x)?;
-    let tolerance = tolerance.unwrap_or_else(|| rank_tolerance_of(p + 1, x.precision()));
-    let name = argument("measure", "tolerance");
-    name.in_range(tolerance, (0.0..1.0).contains(&tolerance), "at least 0 and below 1")?;
+    let tolerance = checked_tolerance(p, x.precision(), tolerance)?;
     if n == 0 || p == 0 {
         return Ok(Vec::new());
     }
-    let factor = factor_of(&x, intercept)?;
+    Ok(of_factor(&factor_of(&x, intercept)?, intercept, tolerance))
+}
+
+/// What may be left of one of `p` columns for it to count as dependent.
+pub(super) fn checked_tolerance(
+    p: usize,
+    precision: f64,
+    tolerance: Option<f64>,
+) -> Result<f64, LinearError> {
+    let tolerance = tolerance.unwrap_or_else(|| rank_tolerance_of(p + 1, precision));
+    let name = argument("measure", "tolerance");
+    name.in_range(tolerance, (0.0..1.0).contains(&tolerance), "at least 0 and below 1")?;
+    Ok(tolerance)
+}
+
+/// The same from the square factor of the columns, after the ones where `intercept`.
+pub(super) fn of_factor(factor: &Matrix, intercept: bool, tolerance: f64) -> Vec<Dependency> {
     // A common factor changes no coefficient.
     let unit = extreme_unit(factor.as_slice());
     let factor = Matrix::from_fn(factor.rows(), factor.cols(), |i, j| factor[(i, j)] / unit);
     let first = usize::from(intercept);
     let (independent, dependent) = split(&factor, tolerance);
     let space = Space { factor: &factor, norms: column_norms(&factor), independent, tolerance };
-    Ok(dependent.into_iter().map(|column| space.express(column, first)).collect())
+    dependent.into_iter().map(|column| space.express(column, first)).collect()
 }
 
 /// Independent and dependent columns, from left to right, by Gram–Schmidt done twice.
@@ -124,7 +138,9 @@ impl Space<'_> {
         let mut coefficients = self.solve(column, &support);
         // Terms that contribute no more than what is left out anyway are rounding: leave them out and solve again.
         let noise = (10.0 * self.residual(column, &support, &coefficients)).max(1e3 * f64::EPSILON * size);
-        let matter = |(&j, &c): (&usize, &f64)| (c.abs() * self.norms[j] > noise).then_some(j);
+        // Beside the ones a column contributes what is left of it without its mean: of one far from 0, the rest is the constant's.
+        let beyond = |j: usize| if j < first { self.norms[j] } else { norm(&self.factor.col(j)[first..]) };
+        let matter = |(&j, &c): (&usize, &f64)| (c.abs() * beyond(j) > noise).then_some(j);
         let kept: Vec<usize> = support.iter().zip(&coefficients).filter_map(matter).collect();
         if kept.len() < support.len() {
             let again = self.solve(column, &kept);

@@ -30,7 +30,12 @@ pub fn effective_rank<T: Element>(x: View<'_, T>) -> Result<EffectiveRank, Linea
     let name = argument("measure", "X");
     let s = singular_values(&r_factor(name, &x)?)
         .map_err(|_| LinearError::Unconverged { operation: "measure", argument: "X" })?;
-    let size = norm(&s);
+    of_singular_values(&s)
+}
+
+/// The effective rank of anything with these singular values.
+pub(super) fn of_singular_values(s: &[f64]) -> Result<EffectiveRank, LinearError> {
+    let size = norm(s);
     if !size.is_finite() {
         return Err(LinearError::Overflow { operation: "measure", argument: "X" });
     }

@@ -127,7 +127,7 @@ impl Hull {
         if spread.as_slice().iter().chain(&mean).any(|x| !x.is_finite()) {
             return Err(LinearError::Overflow { operation: POINTS.operation, argument: POINTS.name });
         }
-        let directions = ColumnSpace::of_matrix(&spread)?.basis;
+        let directions = ColumnSpace::of_matrix(&spread, f64::EPSILON / 2.0)?.basis;
         Ok(Hull { points, mean, directions })
     }
 

@@ -9,8 +9,9 @@
 //! | which columns repeat one another? | [`inflation`], [`condition_indices`], [`dependencies`] |
 //! | is a vector a combination of the columns? | [`span_membership`] |
 //! | is a point a weighted mean of the points? | [`hull_membership`], [`hull_membership_of_many`] |
-//! | are the columns orthonormal? is the matrix positive definite? | [`orthogonality`], [`definiteness`] |
+//! | are the columns orthonormal? is the matrix positive definite? | [`orthogonality`], [`largest_cosine`], [`definiteness`] |
 //! | over how many directions is the matrix spread? | [`effective_rank`] |
+//! | all of these, of one pass over the rows | [`Factor`]; of batches [`FactorStream`] |
 //!
 //! Each answer carries what it needs to be checked without trusting the code that found it.
 
@@ -20,6 +21,7 @@ mod condition;
 mod definiteness;
 mod dependencies;
 mod effective_rank;
+mod factor;
 mod formula;
 mod hull;
 mod norms;
@@ -36,10 +38,12 @@ pub use condition::{Condition, condition};
 pub use definiteness::{Definiteness, definiteness};
 pub use dependencies::{Dependency, dependencies};
 pub use effective_rank::{EffectiveRank, effective_rank};
+pub use factor::{ColumnAngle, Factor, FactorStream, SpanAngles};
 pub(crate) use formula::{Formula, short_number};
 pub use hull::{Hull, HullMembership, SeparatingHyperplane, hull_membership, hull_membership_of_many};
 pub use norms::{MatrixNorms, VectorNorms, matrix_norms, vector_norms};
-pub use orthogonality::{Orthogonality, orthogonality};
+pub use orthogonality::{Orthogonality, largest_cosine, orthogonality};
+pub(crate) use rank::stored_precision;
 pub use rank::{Rank, rank, rank_tolerance, rank_tolerance_of};
 pub use span::{SpanMembership, span_membership};
 

@@ -47,18 +47,43 @@ pub fn vector_norms<T: Element>(v: View<'_, T>) -> Result<VectorNorms, LinearErr
 /// The norms of `x` (n × p). An empty matrix has norm 0.
 pub fn matrix_norms<T: Element>(x: View<'_, T>) -> Result<MatrixNorms, LinearError> {
     let x = load(argument("measure", "X"), &x)?;
-    let mut columns = vec![0.0; x.cols()];
-    let mut inf = 0.0_f64;
-    for i in 0..x.rows() {
-        columns.iter_mut().zip(x.row(i)).for_each(|(sum, x)| *sum += x.abs());
-        inf = inf.max(x.row(i).iter().map(|x| x.abs()).sum());
-    }
+    let mut sums = AbsoluteSums::new(x.cols());
+    (0..x.rows()).for_each(|i| sums.add(x.row(i)));
     let s = dense::singular_values(&x)
         .map_err(|_| LinearError::Unconverged { operation: "measure", argument: "X" })?;
     Ok(MatrixNorms {
         frobenius: norm(x.as_slice()),
         spectral: s.first().copied().unwrap_or(0.0),
-        one: norm_inf(&columns),
-        inf,
+        one: sums.one(),
+        inf: sums.inf(),
     })
+}
+
+/// Sums of magnitudes, row after row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct AbsoluteSums {
+    columns: Vec<f64>,
+    largest_row: f64,
+}
+
+impl AbsoluteSums {
+    /// Of no rows.
+    pub(super) fn new(columns: usize) -> Self {
+        AbsoluteSums { columns: vec![0.0; columns], largest_row: 0.0 }
+    }
+
+    pub(super) fn add(&mut self, row: &[f64]) {
+        self.columns.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.abs());
+        self.largest_row = self.largest_row.max(row.iter().map(|x| x.abs()).sum());
+    }
+
+    /// The largest of a column.
+    pub(super) fn one(&self) -> f64 {
+        norm_inf(&self.columns)
+    }
+
+    /// The largest of a row.
+    pub(super) fn inf(&self) -> f64 {
+        self.largest_row
+    }
 }

@@ -79,12 +79,22 @@ pub fn rank<T: Element>(x: View<'_, T>) -> Result<Rank, LinearError> {
     of_factor(name, &r_factor(name, &x)?, x.precision())
 }
 
+/// The precision of numbers that had this many binary digits where they were stored, as far as rank depends on it: of shorter types than
+/// f32 what counts as nothing would be hundredths, so theirs is that of f32.
+pub(crate) fn stored_precision(bits: u32) -> f64 {
+    f64::powi(0.5, bits.min(f64::MANTISSA_DIGITS) as i32).min(f64::from(f32::EPSILON) / 2.0)
+}
+
 /// The rank of anything with triangular factor `r` (k × p) of numbers that were stored with this precision.
 pub(crate) fn of_factor(name: Argument, r: &Matrix, precision: f64) -> Result<Rank, LinearError> {
     let unit = unit_columns(r).0;
     let failed = |_| LinearError::Unconverged { operation: name.operation, argument: name.name };
     let singular_values = dense::singular_values(&unit).map_err(failed)?;
-    let columns = r.cols();
+    Ok(of_singular_values(singular_values, r.cols(), precision))
+}
+
+/// The rank of `columns` columns of length 1 that have these singular values.
+pub(super) fn of_singular_values(singular_values: Vec<f64>, columns: usize, precision: f64) -> Rank {
     let tolerance = rank_tolerance_of(columns, precision);
     let largest = singular_values.first().copied().unwrap_or(0.0);
     let above = |tolerance: f64| singular_values.iter().filter(|&&s| s > tolerance * largest).count();
@@ -95,7 +105,7 @@ pub(crate) fn of_factor(name: Argument, r: &Matrix, precision: f64) -> Result<Ra
         _ => f64::INFINITY,
     };
     let rank_in_band = (above(band.1), above(band.0));
-    Ok(Rank { rank, columns, tolerance, singular_values, gap, band, rank_in_band })
+    Rank { rank, columns, tolerance, singular_values, gap, band, rank_in_band }
 }
 
 #[cfg(test)]

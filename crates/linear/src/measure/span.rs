@@ -5,7 +5,7 @@ use crate::check::argument;
 use crate::dense::{load, load_vector, norm, norm_inf, power_of_two_near, transposed_times, unit_columns};
 use crate::project::ColumnSpace;
 use crate::{Extent, LinearError, RowSource};
-use spanwise_kernels::{Element, View};
+use spanwise_kernels::{Element, Matrix, View};
 
 /// Whether a vector lies in the span of the columns, with what proves it either way.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,14 +48,19 @@ pub fn span_membership<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<Spa
     let name = argument("measure", "v");
     let v = load_vector(name, &v)?;
     name.fits(Extent::Length(v.len()), "X", Extent::Rows(x.rows()))?;
-    let space = ColumnSpace::of_matrix(&x)?;
-    let parts = space.split(&v);
+    membership(&x, &v, precision)
+}
+
+/// The same of a vector whose length is known to fit, of numbers that were stored with this precision.
+pub(super) fn membership(x: &Matrix, v: &[f64], precision: f64) -> Result<SpanMembership, LinearError> {
+    let space = ColumnSpace::of_matrix(x, precision)?;
+    let parts = space.split(v);
     // Shares and cosines are formed from numbers near 1, so that they exist at any scale.
-    let unit = power_of_two_near(norm_inf(&v));
-    let (left, size) = (norm(&divided(&parts.outside, unit)), norm(&divided(&v, unit)));
+    let unit = power_of_two_near(norm_inf(v));
+    let (left, size) = (norm(&divided(&parts.outside, unit)), norm(&divided(v, unit)));
     let residual = if size > 0.0 { left / size } else { 0.0 };
     let direction = divided(&divided(&parts.outside, unit), if left > 0.0 { left } else { 1.0 });
-    let cosines = transposed_times(&unit_columns(&x).0, &direction);
+    let cosines = transposed_times(&unit_columns(x).0, &direction);
     let tolerance = rank_tolerance_of(x.cols(), precision);
     Ok(SpanMembership {
         inside: residual <= tolerance,

@@ -2,8 +2,6 @@
 
 use super::ColumnSpace;
 use crate::LinearError;
-use crate::check::argument;
-use crate::dense::{Reflectors, identity, load};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// An orthonormal basis of the span of the columns of `x` (n × p), one direction per column: n × rank.
@@ -21,14 +19,7 @@ pub fn orthonormal_basis<T: Element>(x: View<'_, T>) -> Result<Matrix, LinearErr
     Ok(ColumnSpace::new(x)?.basis)
 }
 
-/// An orthonormal basis of everything orthogonal to the columns of `x` (n × p): n × (n − rank).
+/// An orthonormal basis of everything orthogonal to the columns of `x` (n × p): n × (n − rank), n at most [`COMPLEMENT_ROWS`](super::COMPLEMENT_ROWS).
 pub fn complement_basis<T: Element>(x: View<'_, T>) -> Result<Matrix, LinearError> {
-    let x = load(argument("project", "X"), &x)?;
-    let basis = ColumnSpace::of_matrix(&x)?.basis;
-    let (n, rank) = (basis.rows(), basis.cols());
-    if rank == 0 {
-        return Ok(identity(n));
-    }
-    let all = Reflectors::of_rows(basis.as_slice(), rank).q(n);
-    Ok(Matrix::from_fn(n, n - rank, |i, j| all[(i, rank + j)]))
+    ColumnSpace::new(x)?.complement()
 }

@@ -9,10 +9,11 @@
 use crate::check::{Argument, argument};
 use crate::decompose::{PivotedQr, pivoted};
 use crate::dense::{
-    axpy, extreme_unit, leading_columns, load, load_vector, norm, scaled, solve_upper, times,
-    transposed_times,
+    Reflectors, axpy, extreme_unit, identity, leading_columns, load, load_vector, norm, scaled, solve_upper,
+    times, transposed_times,
 };
-use crate::{Extent, LinearError};
+use crate::measure::stored_precision;
+use crate::{Extent, LinearError, RowSource};
 use spanwise_kernels::{Element, Matrix, View};
 
 /// A vector split by a column space.
@@ -60,14 +61,24 @@ pub struct ColumnSpace {
 
 const X: Argument = argument("project", "X");
 
+/// Rows up to which a complement has a basis: nearly as many directions of as many numbers, 2 GiB.
+pub const COMPLEMENT_ROWS: usize = 1 << 14;
+
 impl ColumnSpace {
     /// Factors `x` (n × p).
     pub fn new<T: Element>(x: View<'_, T>) -> Result<Self, LinearError> {
-        ColumnSpace::of_matrix(&load(X, &x)?)
+        ColumnSpace::of_matrix(&load(X, &x)?, x.precision())
     }
 
-    pub(crate) fn of_matrix(x: &Matrix) -> Result<Self, LinearError> {
-        let PivotedQr { q, r, order, rank, .. } = pivoted(x)?;
+    /// Factors `x` (n × p), whose numbers had this many binary digits before they became what they are: a column that others
+    /// give to that rounding, or to that of f32 where it is coarser, adds no direction.
+    pub fn of_stored<T: Element>(x: View<'_, T>, bits: u32) -> Result<Self, LinearError> {
+        ColumnSpace::of_matrix(&load(X, &x)?, x.precision().max(stored_precision(bits)))
+    }
+
+    /// Factors numbers that were stored with this precision.
+    pub(crate) fn of_matrix(x: &Matrix, precision: f64) -> Result<Self, LinearError> {
+        let PivotedQr { q, r, order, rank, .. } = pivoted(x, precision)?;
         Ok(ColumnSpace {
             basis: leading_columns(&q, rank),
             triangle: Matrix::from_fn(rank, rank, |i, j| r[(i, j)]),
@@ -87,6 +98,43 @@ impl ColumnSpace {
         let v = load_vector(name, &v)?;
         name.fits(Extent::Length(v.len()), "X", Extent::Rows(self.basis.rows()))?;
         Ok(self.split(&v))
+    }
+
+    /// Splits each column of `v` (n × t).
+    pub fn project_matrix<T: Element>(&self, v: View<'_, T>) -> Result<MatrixProjection, LinearError> {
+        let name = argument("project", "v");
+        let y = load(name, &v)?;
+        name.fits(Extent::Rows(y.rows()), "X", Extent::Rows(self.basis.rows()))?;
+        let mut all = MatrixProjection {
+            inside: Matrix::zeros(y.rows(), y.cols()),
+            outside: Matrix::zeros(y.rows(), y.cols()),
+            angles: Vec::with_capacity(y.cols()),
+            coefficients: Matrix::zeros(self.columns, y.cols()),
+            rank: self.rank(),
+        };
+        for j in 0..y.cols() {
+            let split = self.split(&y.col(j));
+            for i in 0..y.rows() {
+                all.inside[(i, j)] = split.inside[i];
+                all.outside[(i, j)] = split.outside[i];
+            }
+            for (i, c) in split.coefficients.into_iter().enumerate() {
+                all.coefficients[(i, j)] = c;
+            }
+            all.angles.push(split.angle);
+        }
+        Ok(all)
+    }
+
+    /// An orthonormal basis of everything orthogonal to the span: n × (n − rank), n at most [`COMPLEMENT_ROWS`].
+    pub fn complement(&self) -> Result<Matrix, LinearError> {
+        let (n, rank) = (self.basis.rows(), self.basis.cols());
+        argument("project", "rows of X").in_range(n as f64, n <= COMPLEMENT_ROWS, "at most 16384")?;
+        if rank == 0 {
+            return Ok(identity(n));
+        }
+        let all = Reflectors::of_rows(self.basis.as_slice(), rank).q(n);
+        Ok(Matrix::from_fn(n, n - rank, |i, j| all[(i, rank + j)]))
     }
 
     /// Splits a vector whose length is known to fit.
@@ -148,27 +196,5 @@ pub fn project<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<Projection,
 
 /// Projects each column of `v` (n × t) onto the span of the columns of `x` (n × p).
 pub fn project_matrix<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<MatrixProjection, LinearError> {
-    let space = ColumnSpace::new(x)?;
-    let name = argument("project", "v");
-    let y = load(name, &v)?;
-    name.fits(Extent::Rows(y.rows()), "X", Extent::Rows(space.basis.rows()))?;
-    let mut all = MatrixProjection {
-        inside: Matrix::zeros(y.rows(), y.cols()),
-        outside: Matrix::zeros(y.rows(), y.cols()),
-        angles: Vec::with_capacity(y.cols()),
-        coefficients: Matrix::zeros(space.columns, y.cols()),
-        rank: space.rank(),
-    };
-    for j in 0..y.cols() {
-        let split = space.split(&y.col(j));
-        for i in 0..y.rows() {
-            all.inside[(i, j)] = split.inside[i];
-            all.outside[(i, j)] = split.outside[i];
-        }
-        for (i, c) in split.coefficients.into_iter().enumerate() {
-            all.coefficients[(i, j)] = c;
-        }
-        all.angles.push(split.angle);
-    }
-    Ok(all)
+    ColumnSpace::new(x)?.project_matrix(v)
 }

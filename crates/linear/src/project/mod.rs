@@ -17,5 +17,5 @@ mod tests;
 
 pub use basis::{complement_basis, orthonormal_basis};
 pub use change_of_basis::{ChangeOfBasis, change_of_basis};
-pub use column_space::{ColumnSpace, MatrixProjection, Projection, project, project_matrix};
+pub use column_space::{COMPLEMENT_ROWS, ColumnSpace, MatrixProjection, Projection, project, project_matrix};
 pub use components::{ComponentProjection, onto_components};

@@ -116,6 +116,26 @@ fn model() -> impl Strategy<Value = (Matrix, Vec<f64>, Matrix)> {
     (1_usize..9, 1_usize..5).prop_flat_map(|(n, p)| (sized(n, p), vectors(p), sized(p, p)))
 }
 
+#[test]
+fn a_complement_beyond_memory_is_refused_before_it_is_made() {
+    let x = Matrix::from_fn(COMPLEMENT_ROWS + 1, 1, |i, _| i as f64);
+    let error = complement_basis(x.view()).unwrap_err();
+    assert_eq!(error.to_string(), "project: `rows of X` is 16385; expected at most 16384");
+}
+
+#[test]
+fn numbers_that_f32_cannot_tell_apart_span_fewer_directions() {
+    let short = |x: f64| f64::from(x as f32);
+    let x = Matrix::from_fn(50, 3, |i, j| {
+        let (a, b) = (short((i as f64 * 0.37).sin()), short((i as f64 * 0.71).cos()));
+        [a, b, short(0.3 * a + 0.7 * b)][j]
+    });
+    assert_eq!(ColumnSpace::new(x.view()).unwrap().rank(), 3);
+    assert_eq!(ColumnSpace::of_stored(x.view(), 24).unwrap().rank(), 2);
+    let as_f32: Vec<f32> = x.as_slice().iter().map(|&x| x as f32).collect();
+    assert_eq!(ColumnSpace::new(View::new(&as_f32, &[50, 3]).unwrap()).unwrap().rank(), 2);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

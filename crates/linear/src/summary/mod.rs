@@ -14,6 +14,7 @@
 
 mod bytes;
 mod csr;
+mod rows;
 mod sources;
 mod stream;
 

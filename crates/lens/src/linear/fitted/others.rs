@@ -51,8 +51,9 @@ pub fn ridge(fit: &RidgeFit, tried: Vec<Tried>, rule: Option<&str>, facts: &FitF
     fitted
 }
 
-/// What a fit with weights that are not negative says; on the simplex they add up to 1 as well.
-pub fn constrained(fit: &ConstrainedFit, simplex: bool, y: &[f64], facts: &FitFacts) -> Fitted {
+/// What a fit with weights that are not negative says; on the simplex they add up to 1 as well. `squares` is the sum of the
+/// target's squares, weighted as those of the residuals are.
+pub fn constrained(fit: &ConstrainedFit, simplex: bool, squares: f64, facts: &FitFacts) -> Fitted {
     let model = if simplex { "simplex" } else { "nonnegative" };
     let mut fitted = facts.fitted(model, facts.plain_terms(fit.intercept, &fit.coefficients));
     let certificate = &fit.certificate;
@@ -71,7 +72,7 @@ pub fn constrained(fit: &ConstrainedFit, simplex: bool, y: &[f64], facts: &FitFa
         fit.support.len(),
         counted(facts.names.len(), "column", "columns")
     );
-    let mut findings = vec![exact_or_not(fit.residual_sum_of_squares, y)];
+    let mut findings = vec![exact_or_not(fit.residual_sum_of_squares, squares)];
     if !certificate.holds() {
         let sentence = "the optimality conditions do not hold to 1e-9: a better answer may exist";
         findings.push(Finding::new(Severity::Serious, sentence));
@@ -81,8 +82,7 @@ pub fn constrained(fit: &ConstrainedFit, simplex: bool, y: &[f64], facts: &FitFa
     fitted
 }
 
-fn exact_or_not(residual: f64, y: &[f64]) -> Finding {
-    let total: f64 = y.iter().map(|y| y * y).sum();
+fn exact_or_not(residual: f64, total: f64) -> Finding {
     let share = if total > 0.0 { (residual / total).sqrt() } else { 0.0 };
     let sentence = format!("the residual is {} of the target's length", super::super::percent(share));
     Finding::new(Severity::Note, sentence)

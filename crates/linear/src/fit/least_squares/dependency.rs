@@ -3,6 +3,7 @@
 use super::reduced::Reduced;
 use crate::measure::{Formula, rank_tolerance, short_number};
 use crate::small::{Columns, norm, solve_upper};
+use spanwise_kernels::Matrix;
 
 /// Terms whose part in a formula is below this fraction of the column are rounding, not structure; unless the column would be called
 /// constant without them, and is not.
@@ -82,24 +83,12 @@ pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize], tol
     }
     let r = columns.upper(kept);
     for &j in dropped {
-        let mut a = columns.columns[j][..kept.len()].to_vec();
-        solve_upper(&r, &mut a);
-        // Scaled, shifted terms: x_j − c_j = Σ a_i (D_j/D_i) (x_i − c_i), with the ones unshifted.
-        a.iter_mut().zip(kept).for_each(|(a, &i)| *a *= reduced.scales[j] / reduced.scales[i]);
-        let mut shown = without_small_terms(reduced, j, kept, &a, NEGLIGIBLE);
-        let mut left = unexplained(reduced, j, kept, &shown);
-        // A column far from 0 that follows another: small beside its constant, and above what f64 rounds away.
-        let only_ones = reduced.intercept && shown.iter().zip(kept).all(|(&a, &i)| a == 0.0 || i == 0);
-        let nearly_constant = only_ones && left > tolerance * reduced.norms[j];
-        if nearly_constant {
-            shown = without_small_terms(reduced, j, kept, &a, tolerance.min(NEGLIGIBLE));
-            left = unexplained(reduced, j, kept, &shown);
-        }
-        let a = shown;
+        let term = Term { reduced, kept, j, r: &r, along: &columns.columns[j][..kept.len()] };
+        let (a, nearly_constant) = term.expressed(tolerance);
+        let left = term.unexplained(&a);
         let short: Option<Vec<f64>> = a.iter().map(|&a| short_number(a)).collect();
-        let size: f64 = a.iter().zip(kept).map(|(a, &i)| (a * reduced.norms[i]).abs()).sum();
-        let allowed = (2.0 * left).max(rank_tolerance(reduced.terms()) * (reduced.norms[j] + size));
-        result.exact.push(short.is_some_and(|short| unexplained(reduced, j, kept, &short) <= allowed));
+        let holds = |short: Vec<f64>| term.unexplained(&short) <= term.allowed(&a);
+        result.exact.push(short.is_some_and(holds));
         result.residuals.push(if reduced.norms[j] > 0.0 { left / reduced.norms[j] } else { 0.0 });
         result.coefficients.push(a);
         result.nearly_constant.push(nearly_constant);
@@ -107,40 +96,123 @@ pub(super) fn formulas(reduced: &Reduced, kept: &[usize], dropped: &[usize], tol
     result
 }
 
-/// The coefficients `a` of the shifted terms as those of the terms as given, without parts of term `j` up to `negligible`.
-fn without_small_terms(reduced: &Reduced, j: usize, kept: &[usize], a: &[f64], negligible: f64) -> Vec<f64> {
-    let shift = |term: usize| if reduced.intercept && term > 0 { reduced.shift[term - 1] } else { 0.0 };
-    let is_small = |a: f64, i: usize| (a * reduced.norms[i]).abs() <= negligible * reduced.norms[j];
-    let mut a = a.to_vec();
-    for (a, &i) in a.iter_mut().zip(kept) {
-        if is_small(*a, i) && !(reduced.intercept && i == 0) {
-            *a = 0.0;
-        }
-    }
-    if reduced.intercept && kept.first() == Some(&0) {
-        let moved: f64 = a.iter().zip(kept).skip(1).map(|(a, &i)| a * shift(i)).sum();
-        a[0] += shift(j) - moved;
-        if is_small(a[0], 0) {
-            a[0] = 0.0;
-        }
-    }
-    a
+/// A dropped term, to be expressed in the kept ones.
+struct Term<'a> {
+    reduced: &'a Reduced,
+    kept: &'a [usize],
+    j: usize,
+    /// The kept terms, scaled and shifted, as a triangle, and the dropped one beside it.
+    r: &'a Matrix,
+    along: &'a [f64],
 }
 
-/// The norm of `x[j] − Σ a · x[kept]`, of terms as given.
-fn unexplained(reduced: &Reduced, j: usize, kept: &[usize], a: &[f64]) -> f64 {
-    let shift = |term: usize| if reduced.intercept && term > 0 { reduced.shift[term - 1] } else { 0.0 };
-    let mut rest: Vec<f64> = reduced.r.col(j).iter().map(|x| x * reduced.scales[j]).collect();
-    // Of the ones, on top of their own coefficient: what the shifts of the others come to.
-    let mut ones = -shift(j);
-    for (a, &i) in a.iter().zip(kept) {
-        rest.iter_mut().zip(reduced.r.col(i)).for_each(|(rest, x)| *rest -= a * x * reduced.scales[i]);
-        ones += a * shift(i);
+impl Term<'_> {
+    /// The coefficients of the terms as given, without those of rounding; and whether the ones give the term but for a negligible part.
+    fn expressed(&self, tolerance: f64) -> (Vec<f64>, bool) {
+        let Term { reduced, kept, j, .. } = *self;
+        let mut a = self.along.to_vec();
+        solve_upper(self.r, &mut a);
+        self.unscale(&mut a);
+        let shown = self.without_small_terms(&a, NEGLIGIBLE);
+        // A column far from 0 that follows another: small beside its constant, and above what f64 rounds away.
+        let only_ones = reduced.intercept && shown.iter().zip(kept).all(|(&a, &i)| a == 0.0 || i == 0);
+        let nearly_constant = only_ones && self.unexplained(&shown) > tolerance * reduced.norms[j];
+        let shown =
+            if nearly_constant { self.without_small_terms(&a, tolerance.min(NEGLIGIBLE)) } else { shown };
+        (self.without_rounding(&shown).unwrap_or(shown), nearly_constant)
     }
-    if reduced.intercept {
-        rest.iter_mut().zip(reduced.r.col(0)).for_each(|(rest, x)| *rest -= ones * x * reduced.scales[0]);
+
+    /// The same in fewer terms, where some contribute no more than what is left out anyway: of numbers that were stored as f32 that is
+    /// far more than what is negligible. `None` where there are none, or the others leave more without them.
+    fn without_rounding(&self, a: &[f64]) -> Option<Vec<f64>> {
+        let Term { reduced, kept, j, .. } = *self;
+        let noise = 10.0 * self.unexplained(a);
+        let is_ones = |i: usize| reduced.intercept && i == 0;
+        // Beside the ones a term contributes what is left of it without its mean: of one far from 0, the rest is the constant's.
+        let beyond = |i: usize| match reduced.intercept {
+            true if i > 0 => reduced.scales[i] * norm(&reduced.r.col(i)[1..]),
+            _ => reduced.norms[i],
+        };
+        let is_noise = |place: usize| a[place] != 0.0 && (a[place] * beyond(kept[place])).abs() <= noise;
+        if !(0..kept.len()).any(is_noise) {
+            return None;
+        }
+        let matter = |&place: &usize| is_ones(kept[place]) || (a[place] != 0.0 && !is_noise(place));
+        let again = self.solved(&(0..kept.len()).filter(matter).collect::<Vec<_>>());
+        // Without the constant, if that is rounding too, or with it.
+        [noise / reduced.norms[j], NEGLIGIBLE]
+            .map(|negligible| self.without_small_terms(&again, negligible.max(NEGLIGIBLE)))
+            .into_iter()
+            .find(|fewer| self.unexplained(fewer) <= self.allowed(a))
     }
-    norm(&rest)
+
+    /// Coefficients of the shifted terms at these places of the kept ones alone; 0 for the others.
+    fn solved(&self, places: &[usize]) -> Vec<f64> {
+        let mut columns = Columns::of(self.r, places.iter().copied());
+        columns.columns.push(self.along.to_vec());
+        (0..places.len()).for_each(|step| columns.reflect(step, step));
+        let order: Vec<usize> = (0..places.len()).collect();
+        let mut some = columns.columns[places.len()][..places.len()].to_vec();
+        solve_upper(&columns.upper(&order), &mut some);
+        let mut a = vec![0.0; self.kept.len()];
+        places.iter().zip(some).for_each(|(&place, value)| a[place] = value);
+        self.unscale(&mut a);
+        a
+    }
+
+    /// Scaled, shifted terms: `x_j − c_j = Σ a_i (D_j/D_i) (x_i − c_i)`, with the ones unshifted.
+    fn unscale(&self, a: &mut [f64]) {
+        let scales = &self.reduced.scales;
+        a.iter_mut().zip(self.kept).for_each(|(a, &i)| *a *= scales[self.j] / scales[i]);
+    }
+
+    fn shift(&self, term: usize) -> f64 {
+        if self.reduced.intercept && term > 0 { self.reduced.shift[term - 1] } else { 0.0 }
+    }
+
+    /// The coefficients `a` of the shifted terms as those of the terms as given, without parts of the term up to `negligible`.
+    fn without_small_terms(&self, a: &[f64], negligible: f64) -> Vec<f64> {
+        let Term { reduced, kept, j, .. } = *self;
+        let is_small = |a: f64, i: usize| (a * reduced.norms[i]).abs() <= negligible * reduced.norms[j];
+        let mut a = a.to_vec();
+        for (a, &i) in a.iter_mut().zip(kept) {
+            if is_small(*a, i) && !(reduced.intercept && i == 0) {
+                *a = 0.0;
+            }
+        }
+        if reduced.intercept && kept.first() == Some(&0) {
+            let moved: f64 = a.iter().zip(kept).skip(1).map(|(a, &i)| a * self.shift(i)).sum();
+            a[0] += self.shift(j) - moved;
+            if is_small(a[0], 0) {
+                a[0] = 0.0;
+            }
+        }
+        a
+    }
+
+    /// The norm of `x[j] − Σ a · x[kept]`, of terms as given.
+    fn unexplained(&self, a: &[f64]) -> f64 {
+        let Term { reduced, kept, j, .. } = *self;
+        let mut rest: Vec<f64> = reduced.r.col(j).iter().map(|x| x * reduced.scales[j]).collect();
+        // Of the ones, on top of their own coefficient: what the shifts of the others come to.
+        let mut ones = -self.shift(j);
+        for (a, &i) in a.iter().zip(kept) {
+            rest.iter_mut().zip(reduced.r.col(i)).for_each(|(rest, x)| *rest -= a * x * reduced.scales[i]);
+            ones += a * self.shift(i);
+        }
+        if reduced.intercept {
+            rest.iter_mut().zip(reduced.r.col(0)).for_each(|(rest, x)| *rest -= ones * x * reduced.scales[0]);
+        }
+        norm(&rest)
+    }
+
+    /// What other numbers than `a` may leave and still hold: rounding, or twice what `a` leaves.
+    fn allowed(&self, a: &[f64]) -> f64 {
+        let Term { reduced, kept, j, .. } = *self;
+        let size: f64 = a.iter().zip(kept).map(|(a, &i)| (a * reduced.norms[i]).abs()).sum();
+        let rounding = rank_tolerance(reduced.terms()) * (reduced.norms[j] + size);
+        (2.0 * self.unexplained(a)).max(rounding)
+    }
 }
 
 /// The formulas as what users see: features by column number, the ones as a constant.

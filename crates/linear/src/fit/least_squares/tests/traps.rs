@@ -67,6 +67,33 @@ fn a_column_that_is_another_plus_two_is_found_with_its_formula() {
 }
 
 #[test]
+fn of_numbers_stored_as_f32_terms_of_their_rounding_are_no_part_of_a_formula() {
+    let rounded = |x: f64| f64::from(x as f32);
+    for rows in [60, 500, 20_000] {
+        let mut x = table(rows, 6, 1);
+        for i in 0..rows {
+            (0..3).for_each(|j| x[(i, j)] = rounded(x[(i, j)]));
+            x[(i, 3)] = rounded(x[(i, 2)] + 2.0);
+            x[(i, 4)] = rounded(3.0 * x[(i, 0)] - 0.5 * x[(i, 1)]);
+            x[(i, 5)] = rounded(x[(i, 1)] / 3.0);
+        }
+        let (y, expected) = (target(rows, 2), ["d = c + 2", "e = 3·a - 0.5·b", "f = 1/3·b"]);
+        let least = LeastSquares::new().stored_bits(24);
+        assert_eq!(formulas(&least.fit(&x.view(), &y[..]).unwrap()), expected, "{rows}");
+        let mut summary = crate::SummaryStream::new(6, 1);
+        summary.push(&x.view(), &y[..], None).unwrap();
+        assert_eq!(formulas(&least.fit_summary(&summary.finish()).unwrap()), expected, "{rows}");
+        // The same numbers as f32, fitted and measured.
+        let short: Vec<f32> = x.as_slice().iter().map(|&x| x as f32).collect();
+        let short = View::new(&short, &[rows, 6]).unwrap();
+        assert_eq!(formulas(&LeastSquares::new().fit(&short, &y[..]).unwrap()), expected, "{rows}");
+        let measured = crate::measure::dependencies(short, true, None).unwrap();
+        let measured: Vec<String> = measured.iter().map(|found| found.formula(&NAMES)).collect();
+        assert_eq!(measured, expected, "{rows}");
+    }
+}
+
+#[test]
 fn the_same_trap_in_a_large_table_is_found_too() {
     let mut x = table(20_000, 5, 3);
     for i in 0..20_000 {

@@ -1,4 +1,12 @@
-//! Vectors split by a column space.
+//! Vectors split by a column space; rows seen through principal components; bases and their change.
+
+mod basis;
+mod change;
+mod components;
+
+pub use basis::{Basis, BasisOf, basis};
+pub use change::{ChangedBasis, NewColumn, change_of_basis};
+pub use components::{ProjectedRows, RowDistance, onto_components};
 
 use super::{Finding, Severity, counted, percent, short};
 use crate::Array;
@@ -7,7 +15,7 @@ use serde::Serialize;
 use spanwise_kernels::{Matrix, View};
 use spanwise_linear::LinearError;
 use spanwise_linear::measure::vector_norms;
-use spanwise_linear::project as linear;
+use spanwise_linear::project::ColumnSpace;
 
 /// Vectors split into what lies in the span of columns and what does not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,14 +59,21 @@ pub struct ProjectedColumn {
     pub coefficients: Vec<f64>,
 }
 
-/// Projects the columns of `v` (n × t) onto the span of the columns of `x` (n × p).
-pub fn project(
-    x: View<'_, f64>,
-    onto: &[String],
-    v: View<'_, f64>,
-    names: &[String],
-) -> Result<Projected, LinearError> {
-    let found = linear::project_matrix(x, v)?;
+/// The columns of a table, as they are projected onto.
+#[derive(Clone, Copy, Debug)]
+pub struct Onto<'a> {
+    /// n × p.
+    pub x: View<'a, f64>,
+    /// One per column.
+    pub names: &'a [String],
+    /// Binary digits of the numbers as they were stored.
+    pub stored_bits: u32,
+}
+
+/// Projects the columns of `v` (n × t) onto the span of the columns of a table.
+pub fn project(onto: Onto<'_>, v: View<'_, f64>, names: &[String]) -> Result<Projected, LinearError> {
+    let found = ColumnSpace::of_stored(onto.x, onto.stored_bits)?.project_matrix(v)?;
+    let onto = onto.names;
     let length = |matrix: &Matrix, j: usize| -> Result<f64, LinearError> {
         let column = matrix.col(j);
         Ok(vector_norms(View::new(&column, &[column.len()]).expect("a vector"))?.two)
