@@ -46,6 +46,7 @@ fn keep(args: &Measure) -> Result<Keep, Usage> {
 
 fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured> {
     let mut sources = Sources::default();
+    sources.claim("FILE", &args.file)?;
     let beside = Beside::read(args, &mut sources)?;
     // Points of a hull are no part of what rank is decided on.
     let array_bits = sources.bits();

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &Project, screen: Screen) -> anyhow::Result<Outcome> {
     let inputs = [&Some(args.file.clone()), &args.vector, &args.change_of_basis, &args.coefficients];
     check_not_read(&[("--out", args.out.as_deref())], inputs.map(Option::as_deref))?;
     let mut sources = Sources::default();
+    sources.claim("FILE", &args.file)?;
     let arrays = Arrays::read(args, &mut sources)?;
     let table = Table::read(args, screen.quiet)?;
     let output = Output::new(args.out.as_deref().zip(format), &table);

@@ -17,15 +17,23 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// Takes note of what an argument is read from, if it is standard input: a table, which is read elsewhere, or an array.
+    pub(crate) fn claim(&mut self, argument: &'static str, text: &str) -> Result<(), Usage> {
+        if text != "-" {
+            return Ok(());
+        }
+        match self.stdin.replace(argument) {
+            None => Ok(()),
+            Some(first) => Err(Usage::new(format!(
+                "`{argument}`: standard input is already read for `{first}`; only one argument can be `-`"
+            ))),
+        }
+    }
+
     /// The array that `text` names or is.
     pub(crate) fn tensor(&mut self, argument: &'static str, text: &str) -> anyhow::Result<Tensor> {
         if text == "-" {
-            if let Some(first) = self.stdin.replace(argument) {
-                let message = format!(
-                    "`{argument}`: standard input is already read for `{first}`; only one argument can be `-`"
-                );
-                return Err(Usage::new(message).into());
-            }
+            self.claim(argument, text)?;
         } else if text.chars().all(|c| c == ';' || c.is_whitespace()) {
             let message =
                 format!("`{argument}` is empty; expected a file, a matrix such as \"1,0;0,1\", or `-`");

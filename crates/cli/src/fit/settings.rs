@@ -6,6 +6,7 @@ use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
 use crate::out::{check_not_read, check_regular};
+use crate::source::Sources;
 use crate::table::{Keep, check_read_twice, is_read_once};
 use clap::ValueEnum;
 use spanwise::linear::fit::Landmarks;
@@ -144,6 +145,10 @@ fn parted(args: &Fit, choose: Option<Choose>) -> Result<(usize, Keep), Usage> {
 
 /// Which tables there are, and how often each is read.
 fn check_tables(args: &Fit) -> Result<(), Usage> {
+    let mut sources = Sources::default();
+    for (argument, text) in [("FILE", &args.file), ("--predict", &args.predict)] {
+        sources.claim(argument, text.as_deref().unwrap_or_default())?;
+    }
     if args.file.is_some() && args.target.is_none() {
         return Err(Usage::new("`--target` is needed to fit a table"));
     }

@@ -1,6 +1,6 @@
 //! Odd cases: what is said, in one text wherever it is said, and what is refused.
 
-use crate::harness::{command, finish, spanwise, text};
+use crate::harness::{command, finish, spanwise, spanwise_reading, text};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -490,4 +490,32 @@ fn singular_systems_and_rows_that_are_all_alike_are_findings() {
     }
     let page = joined(&spanwise(&["project", "1;2", "--vector", "2,4"]).ended_with(0));
     assert!(page.contains("onto the span of 1 column of 2 rows"), "{page}");
+}
+
+#[test]
+fn standard_input_is_read_for_one_argument() {
+    for (words, first, second) in [
+        ("measure - --span -", "FILE", "--span"),
+        ("measure - --against -", "FILE", "--against"),
+        ("measure - --hull -", "FILE", "--hull"),
+        ("measure 1,0;0,1 --span - --against -", "--span", "--against"),
+        ("project - --vector -", "FILE", "--vector"),
+        ("project - --change-of-basis - --coefficients 1,2", "FILE", "--change-of-basis"),
+        ("project 1,0;0,1 --change-of-basis - --coefficients -", "--change-of-basis", "--coefficients"),
+        ("fit - --target y --predict - --out p.csv", "FILE", "--predict"),
+        ("solve --a - --b -", "--a", "--b"),
+        ("attend --q - --k - --v 1,2;3,4", "--q", "--k"),
+        ("explain --q 1,2 --k - --v -", "--k", "--v"),
+    ] {
+        let run = spanwise_reading(b"1,2\n", &words.split(' ').collect::<Vec<_>>());
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{words}");
+        let expected = format!(
+            "`{second}`: standard input is already read for `{first}`; only one argument can be `-`\n"
+        );
+        assert!(
+            run.stderr.ends_with(&expected) && run.stderr.lines().count() == 1,
+            "{words}: {}",
+            run.stderr
+        );
+    }
 }
