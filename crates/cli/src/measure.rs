@@ -65,16 +65,11 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
     let names = gathered.design.names();
     let stored_bits = gathered.bits.min(array_bits);
     let Measuring { stream, mut beside, .. } = gathered.sink;
-    let factor = match &gathered.kept {
-        Some(rows) => {
-            let y = beside.next(rows);
-            beside.check()?;
-            Factor::of(rows.view()?, y.view())?
-        }
-        None => {
-            beside.check()?;
-            stream.finish()?
-        }
+    let y = gathered.kept.as_ref().map(|rows| beside.next(rows));
+    beside.check()?;
+    let factor = match (&gathered.kept, &y) {
+        (Some(rows), Some(y)) => Factor::of(rows.view()?, y.view())?,
+        _ => stream.finish()?,
     };
     Ok(measure(&MeasureRequest {
         factor: &factor.stored_bits(stored_bits),

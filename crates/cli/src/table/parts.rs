@@ -12,7 +12,7 @@ pub(crate) const SEED: u64 = 0;
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     /// One part, or one per fold.
-    parts: Vec<SummaryStream>,
+    streams: Vec<SummaryStream>,
     /// The folds of the next rows.
     fold: Folds,
     columns: usize,
@@ -21,12 +21,12 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(super) fn new(columns: usize, targets: usize, folds: usize) -> Self {
-        let parts = vec![SummaryStream::new(columns, targets); folds.max(1)];
-        Parts { parts, fold: Folds::new(folds, SEED), columns, targets }
+        let streams = vec![SummaryStream::new(columns, targets); folds.max(1)];
+        Parts { streams, fold: Folds::new(folds, SEED), columns, targets }
     }
 
     pub(super) fn folds(&self) -> Vec<Summary> {
-        self.parts.iter().map(SummaryStream::finish).collect()
+        self.streams.iter().map(SummaryStream::finish).collect()
     }
 
     /// The summary of all rows that were taken.
@@ -52,14 +52,14 @@ impl Sink for Parts {
     }
 
     fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
-        if let [part] = &mut self.parts[..] {
+        if let [part] = &mut self.streams[..] {
             return push(part, rows, self.targets);
         }
-        let mut of_folds = vec![Rows::default(); self.parts.len()];
+        let mut of_folds = vec![Rows::default(); self.streams.len()];
         for (i, fold) in (0..rows.count()).zip(&mut self.fold) {
             of_folds[fold].append_row(rows, i);
         }
-        let parts = self.parts.iter_mut().zip(&of_folds).filter(|(_, rows)| rows.count() > 0);
+        let parts = self.streams.iter_mut().zip(&of_folds).filter(|(_, rows)| rows.count() > 0);
         for (part, rows) in parts {
             push(part, rows, self.targets)?;
         }

@@ -129,10 +129,8 @@ impl Term<'_> {
         let noise = 10.0 * self.unexplained(a);
         let is_ones = |i: usize| reduced.intercept && i == 0;
         // Beside the ones a term contributes what is left of it without its mean: of one far from 0, the rest is the constant's.
-        let beyond = |i: usize| match reduced.intercept {
-            true if i > 0 => reduced.scales[i] * norm(&reduced.r.col(i)[1..]),
-            _ => reduced.norms[i],
-        };
+        let centred = |i: usize| reduced.scales[i] * norm(&reduced.r.col(i)[1..]);
+        let beyond = |i: usize| if reduced.intercept && i > 0 { centred(i) } else { reduced.norms[i] };
         let is_noise = |place: usize| a[place] != 0.0 && (a[place] * beyond(kept[place])).abs() <= noise;
         if !(0..kept.len()).any(is_noise) {
             return None;
