@@ -11,8 +11,8 @@ use spanwise_kernels::simd::{Isa, Real};
 
 /// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
 const FEW_ROWS: usize = 4;
-/// Pieces of work that are wanted: groups are cut into runs where they are fewer. A longer run is read faster.
-const ENOUGH_RUNS: usize = 32;
+/// From so many groups on each is one piece of work, its runs one after another: memory is read faster from front to back.
+const ENOUGH_GROUPS: usize = 32;
 /// Runs of keys to a group, at most.
 const MOST_RUNS: usize = 8;
 /// A run has at least about so many keys.
@@ -38,28 +38,33 @@ pub(super) fn run<T: Storage>(
 ) {
     let Sizes { b, h, g, n, m, e, .. } = problem.sizes;
     let rows = h / g * n;
-    let runs = (m / KEYS_PER_RUN).min(ENOUGH_RUNS / (b * g).max(1)).clamp(1, MOST_RUNS);
+    let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
     let keys = m.div_ceil(runs).next_multiple_of(64);
     let item = |of: usize| Item { batch: of / g, group: of % g, rows: 0..rows, size: rows };
+    let span = |run: usize| Span { start: run * keys, end: ((run + 1) * keys).min(m) };
     let one = |at: usize, scratch: &mut Scratch<T::Real>| -> Run<T::Real> {
         let item = item(at / runs);
         let layout = Layout::of_rows(problem, &item, 0..rows);
-        let start = at % runs * keys;
-        let keys = Span { start, end: (start + keys).min(m) };
-        T::Real::dispatch(isa, Rowwise { block: layout.block(problem, &item), keys, scratch })
+        let (block, keys) = (layout.block(problem, &item), span(at % runs));
+        T::Real::dispatch(isa, Rowwise { block, keys, scratch })
     };
     let (team, stopped) = (problem.team, || problem.is_stopped());
-    if runs == 1 && e > 0 {
+    if e > 0 && (runs == 1 || b * g >= ENOUGH_GROUPS) {
         let parts = out.chunks_exact_mut(rows * e).zip(lse.chunks_exact_mut(rows)).enumerate();
         let sharing = Sharing { team, shared, stopped };
         let memory = || (Scratch::lent(), Layout::empty());
         share(parts.collect(), sharing, memory, |(of, (out, lse)), (scratch, layout)| {
             let item = item(of);
             layout.lay(problem, &item, 0..rows);
-            let (block, keys) = (layout.block(problem, &item), Span { start: 0, end: m });
-            let mut run = T::Real::dispatch(isa, Rowwise { block, keys, scratch: &mut *scratch });
-            run.finish(&block, out, (lse, wants_lse));
-            scratch.give_back(run);
+            let block = layout.block(problem, &item);
+            let mut total = T::Real::dispatch(isa, Rowwise { block, keys: span(0), scratch: &mut *scratch });
+            for run in 1..runs {
+                let run = T::Real::dispatch(isa, Rowwise { block, keys: span(run), scratch: &mut *scratch });
+                total.merge(&run);
+                scratch.give_back(run);
+            }
+            total.finish(&block, out, (lse, wants_lse));
+            scratch.give_back(total);
         });
         return;
     }

@@ -218,12 +218,6 @@ fn pack<T: Storage, S: Float<T::Real>>(isa: S, table: &Table<'_, T>, piece: Span
 /// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back.
 #[inline(always)]
 fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
-    if scores.len() <= FEW {
-        for i in 0..scores.len() {
-            scores[i] = isa.sum(dot::<T, S>(isa, query, keys.row(i)));
-        }
-        return;
-    }
     let zero = isa.splat(T::Real::ZERO);
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let (mut sums, keys) = (isa.square(zero), keys.from(group * S::LANES));
@@ -242,6 +236,10 @@ fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_,
                 }
             };
             isa.store(own, scores);
+        } else if scores.len() <= FEW {
+            for i in 0..scores.len() {
+                scores[i] = isa.sum(dot::<T, S>(isa, query, keys.row(i)));
+            }
         } else {
             for i in 0..scores.len() {
                 sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));

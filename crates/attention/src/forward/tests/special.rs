@@ -1,8 +1,8 @@
 //! Nothing at all, almost nothing, too much, and what is no number.
 
 use super::cases::{Ask, Case, Data, numbers};
-use super::{distance, simple, to_f64};
-use crate::forward::{forward_into, forward_on, weights};
+use super::{distance, same_bits, simple, to_f64};
+use crate::forward::{forward, forward_into, forward_on, weights};
 use crate::{Alignment, AttentionError, Causal, MapSize, Options, Problem, Request, reference};
 use spanwise_kernels::attention::Storage;
 use spanwise_kernels::simd::Isa;
@@ -285,5 +285,23 @@ fn values_without_width_give_outputs_without_width() {
         // Each score is ½·½·2/√2.
         let lse = 0.5 / 2f64.sqrt() + (m as f64).ln();
         assert!(found.statistics.lse.unwrap().iter().all(|x| (x - lse).abs() < 1e-6), "{n} {m}");
+    }
+}
+
+#[test]
+fn a_head_is_decoded_to_the_same_bits_alone_and_among_many() {
+    // Three runs of keys, which two threads share for one head and one thread takes one after another where heads are many.
+    let (heads, m, width) = (33, 3100, 8);
+    let q = numbers::<f32>(1, heads * width, 1.0);
+    let (k, v) = (numbers::<f32>(2, heads * m * width, 1.0), numbers::<f32>(3, heads * m * width, 1.0));
+    let view = |data, rows| View::new(data, &[1, heads, rows, width]).unwrap();
+    let (q, k, v) = (view(&q, 1), view(&k, m), view(&v, m));
+    let request = Request { lse: true, ..Request::default() };
+    let many = forward(&Problem::new(q, k, v, Options::default()).unwrap(), &request);
+    for head in [0, 17, heads - 1] {
+        let [q, k, v] = [q, k, v].map(|view| view.narrowed(1, head..head + 1).unwrap());
+        let one = forward(&Problem::new(q, k, v, Options::default()).unwrap(), &request);
+        assert!(same_bits(&one.values, &many.values[head * width..][..width]), "{head}");
+        assert_eq!(one.statistics.lse.unwrap()[0], many.statistics.lse.as_ref().unwrap()[head]);
     }
 }
