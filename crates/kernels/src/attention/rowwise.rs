@@ -145,7 +145,8 @@ fn join_halves<A: Real, S: Float<A>>(line: &mut [A]) {
 #[inline(always)]
 fn pieces<T: Storage>(table: &Table<'_, T>, chunk: Span) -> impl Iterator<Item = Span> {
     // A chunk that begins elsewhere is cut where pages are, so that keys are grouped alike.
-    let in_one_place = chunk.start % PIECE == 0 && Rows::lying(table, [chunk.start, chunk.end]).is_some();
+    let in_one_place =
+        chunk.start.is_multiple_of(PIECE) && Rows::lying(table, [chunk.start, chunk.end]).is_some();
     let size = if in_one_place { CHUNK } else { PIECE };
     let first = chunk.start / size;
     (first..chunk.end.div_ceil(size))
