@@ -63,16 +63,20 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
     check_points(hull.as_ref(), columns)?;
     let gathered = Gathered::through(source, &args.file, keep, Measuring::new(columns, beside))?;
     let names = gathered.design.names();
-    let stored_bits = gathered.bits.min(array_bits);
+    let stored_bits = gathered.bits;
     let Measuring { stream, mut beside, .. } = gathered.sink;
-    let y = gathered.kept.as_ref().map(|rows| beside.next(rows));
+    let y = gathered.kept.as_ref().map(|rows| {
+        beside.lay(rows.count());
+        beside.next(rows)
+    });
     beside.check()?;
     let factor = match (&gathered.kept, &y) {
         (Some(rows), Some(y)) => Factor::of(rows.view()?, y.view())?,
         _ => stream.finish()?,
     };
+    let vector = y.as_ref().filter(|_| beside.vectors() > 0).map(|y| y.col(0));
     Ok(measure(&MeasureRequest {
-        factor: &factor.stored_bits(stored_bits),
+        factor: &factor.stored_bits(stored_bits).others_stored_bits(array_bits),
         rows: gathered.kept.as_ref().map(Rows::view).transpose()?,
         names,
         stored_bits,
@@ -82,6 +86,7 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
             (Some(_), _) => Some("--span"),
             (None, column) => column.as_deref(),
         },
+        vector: vector.as_deref(),
         against: beside.against.as_ref().map(|others| ("--against", others.cols())),
         hull: hull.as_ref().map(Matrix::view),
     })?)
@@ -123,6 +128,8 @@ struct Beside {
     span: Option<Vec<f64>>,
     column: bool,
     against: Option<Matrix>,
+    /// Whether `against` was one row.
+    is_row: bool,
     /// Rows so far.
     rows: usize,
 }
@@ -136,9 +143,17 @@ impl Beside {
         if let Some(others) = &against {
             Sources::finite("--against", others.as_slice(), others.cols())?;
         }
-        // A row written in the argument is a vector, as it is for `--span`.
-        let against = against.map(|others| if others.rows() == 1 { others.transposed() } else { others });
-        Ok(Beside { span, column: args.span_column.is_some(), against, rows: 0 })
+        // One row is a vector, as it is for `--span`, if the table has as many rows.
+        let is_row = against.as_ref().is_some_and(|others| others.rows() == 1);
+        let against = against.map(|others| if is_row { others.transposed() } else { others });
+        Ok(Beside { span, column: args.span_column.is_some(), against, is_row, rows: 0 })
+    }
+
+    /// Leaves the one row of `--against` a row where the table does not have as many rows as it has numbers.
+    fn lay(&mut self, rows: usize) {
+        if let Some(others) = self.against.as_mut().filter(|others| self.is_row && others.rows() != rows) {
+            *others = others.transposed();
+        }
     }
 
     fn vectors(&self) -> usize {

@@ -38,6 +38,8 @@ pub(crate) struct Asked<'a> {
     /// Whether the target is a class and not a number.
     pub(crate) classes: bool,
     pub(crate) weights: Option<&'a str>,
+    /// Columns of which no value may be filled in.
+    pub(crate) complete: &'a [String],
     /// Products up to this degree.
     pub(crate) degree: usize,
     pub(crate) interactions: bool,
@@ -54,6 +56,7 @@ impl<'a> Asked<'a> {
             target_option: "--target",
             classes: false,
             weights: None,
+            complete: &[],
             degree: 0,
             interactions: false,
             quiet,

@@ -55,6 +55,13 @@ fn findings(page: &mut Block, findings: &[Finding]) {
     }
 }
 
+/// Says that a table was cut, where it was.
+fn cut(page: &mut Block, all: usize, shown: usize, what: &str) {
+    if all > shown {
+        page.push(Line::new(Style::Faint, format!("first {shown} of {all} {what}; all: --json")));
+    }
+}
+
 /// Names and what belongs to them, one a line.
 pub(crate) fn facts(page: &mut Block, facts: &[(String, String)]) {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);

@@ -130,7 +130,7 @@ class Definiteness:
     smallest, largest : float
         Eigenvalues.
     direction : ndarray, (n,)
-        Of length 1 and least curvature.
+        Of length 1 and least curvature; of greatest where the matrix is negative definite or semidefinite.
     curvature : float
         ``direction @ A @ direction``, computed anew in twice the precision.
     tolerance : float

@@ -24,7 +24,8 @@ impl Table {
     pub(super) fn read(args: &Project, quiet: bool) -> anyhow::Result<Self> {
         let asked_vectors = names::all(&args.vector_column);
         let pick = picked(args, &asked_vectors)?;
-        let mut source = Source::open(&Asked::plain(&args.file, &pick, quiet))?;
+        let mut source =
+            Source::open(&Asked { complete: &asked_vectors, ..Asked::plain(&args.file, &pick, quiet) })?;
         let names = source.design().names().to_vec();
         let encodings = source.design().encodings();
         for name in &asked_vectors {

@@ -15,6 +15,8 @@ pub(crate) struct Role {
     target: Option<String>,
     classes: bool,
     weights: Option<String>,
+    /// Features of which no value may be filled in.
+    complete: Vec<String>,
     /// The option that names the target.
     option: &'static str,
 }
@@ -25,6 +27,7 @@ impl Role {
             target: asked.target.map(str::to_owned),
             classes: asked.classes,
             weights: asked.weights.map(str::to_owned),
+            complete: asked.complete.to_vec(),
             option: asked.target_option,
         }
     }
@@ -178,6 +181,14 @@ pub(super) fn rows(table: &Table, design: &Design, role: &Role, start: u64) -> a
     for outcome in [&target, &weights].into_iter().flatten() {
         if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
             return Err(missing_at(table, row, outcome.index, outcome.value(row), OUTCOME));
+        }
+    }
+    for name in &role.complete {
+        // One that is not there, or holds text, was refused where it was asked for.
+        let Some(index) = table.columns().iter().position(|column| column.name == *name) else { continue };
+        let outcome = Outcome { index, values: &table.columns()[index].values };
+        if let Some(&row) = encoded.kept.iter().find(|&&row| !outcome.is_present(row)) {
+            return Err(missing_at(table, row, index, outcome.value(row), OUTCOME));
         }
     }
     if let Some(weights) = &weights

@@ -209,16 +209,34 @@ fn a_symmetric_matrix_has_its_sign_and_its_certificate() {
         assert_eq!(found["kind"], kind, "{matrix}");
         let (smallest, curvature) =
             (found["smallest_eigenvalue"].as_f64().unwrap(), found["curvature"].as_f64().unwrap());
-        assert!((smallest - curvature).abs() < 1e-14, "{found}");
+        // No direction curves more upwards: that is what proves a negative sign.
+        let (proof, word) = if kind.starts_with("negative") {
+            (found["largest_eigenvalue"].as_f64().unwrap(), "greatest")
+        } else {
+            (smallest, "least")
+        };
+        assert!((proof - curvature).abs() < 1e-14, "{found}");
         assert_eq!(found["direction"].as_array().unwrap().len(), 2);
         let page = joined(&spanwise(&["measure", "--", matrix]).ended_with(0));
         assert!(
             page.contains(&format!("the matrix is symmetric and {kind}: its eigenvalues go from")),
             "{page}"
         );
-        assert!(page.contains("along the direction v of least curvature"), "{page}");
+        assert!(page.contains(&format!("along the direction v of {word} curvature")), "{page}");
         assert_eq!(page.contains("Cholesky"), kind == "positive definite");
     }
+    // B·Bᵀ of rank 2, rounded to f32: its smallest eigenvalues are that rounding.
+    let b = |i: usize, k: usize| ((1 + 3 * i + k) as f64 * 0.9).sin();
+    let product = |i: usize, j: usize| (0..3).map(|k| b(i, k) * b(j, k)).sum::<f64>() as f32;
+    let numbers = (0..5).flat_map(|i| (0..5).map(move |j| product(i, j)));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("semidefinite.npy");
+    fs::write(&file, npy("<f4", "(5, 5)", &numbers.clone().flat_map(f32::to_le_bytes).collect::<Vec<u8>>()))
+        .unwrap();
+    let found = |file| spanwise(&["measure", file, "--json"]).json()["definiteness"].clone();
+    assert_eq!(found(text(&file))["kind"], "positive semidefinite");
+    fs::write(&file, npy_f64("(5, 5)", &numbers.map(f64::from).collect::<Vec<f64>>())).unwrap();
+    assert_eq!(found(text(&file))["kind"], "indefinite", "{}", found(text(&file)));
     for other in ["1,2;3,4", "1,2;2,1;0,0", "1,2,3"] {
         let json = spanwise(&["measure", other, "--json"]).json();
         assert!(json.get("definiteness").is_none(), "{other}");
@@ -299,4 +317,117 @@ fn odd_tables_are_measured_or_refused_never_both() {
             assert!(run.stderr.contains(mention), "{args:?}: {}", run.stderr);
         }
     }
+}
+
+#[test]
+fn what_is_asked_about_does_not_change_what_the_table_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let (table, vector) = (directory.path().join("x.npy"), directory.path().join("v.npy"));
+    // Two columns that f64 tells apart and f32 does not.
+    let row = |i: i32| {
+        let (a, b) = ((f64::from(i) * 0.3).sin(), (f64::from(i) * 0.7).cos());
+        [a, a + 1e-8 * b]
+    };
+    fs::write(&table, npy_f64("(50, 2)", &(0..50).flat_map(row).collect::<Vec<f64>>())).unwrap();
+    let short: Vec<u8> = (0..50).flat_map(|i| (row(i)[0] as f32).to_le_bytes()).collect();
+    fs::write(&vector, npy("<f4", "(50,)", &short)).unwrap();
+    let found = |more: &[&str]| {
+        let mut json = spanwise(&[&["measure", text(&table), "--json"], more].concat()).json();
+        let answers = ["span", "against"].map(|key| json.as_object_mut().unwrap().remove(key));
+        (json, answers)
+    };
+    for how in [&[][..], &["--stream"]] {
+        let (alone, _) = found(how);
+        assert_eq!((&alone["rank"], &alone["stored_bits"]), (&2.into(), &53.into()));
+        for option in ["--span", "--against"] {
+            let (beside, answers) = found(&[how, &[option, text(&vector)]].concat());
+            assert_same(&alone, &beside, option);
+            assert_eq!(beside["dependencies"], alone["dependencies"]);
+            let answer = answers.into_iter().flatten().next().unwrap();
+            assert_eq!(answer["tolerance"], 16.0 * f64::from(f32::EPSILON) / 2.0, "{answer}");
+            assert!(answer["inside"] == true || answer["shared"] == 1, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_outside_a_span_is_compared_with_the_columns_on_the_rows() {
+    // Nearly dependent columns of f64, whose large coefficients round.
+    let matrix = "1,1.0000001;2,2.0000003;3,2.9999999;4,4.0000002";
+    let args = ["measure", matrix, "--span", "1,5,2,8"];
+    let run = spanwise(&[&args[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let coefficients: Vec<f64> =
+        json["span"]["coefficients"].as_array().unwrap().iter().map(|c| c.as_f64().unwrap()).collect();
+    let cosine = json["span"]["orthogonality"].as_f64().unwrap();
+    let rows: Vec<Vec<f64>> =
+        matrix.split(';').map(|row| row.split(',').map(|x| x.parse().unwrap()).collect()).collect();
+    let left: Vec<f64> = rows
+        .iter()
+        .zip([1.0, 5.0, 2.0, 8.0])
+        .map(|(row, v)| v - row.iter().zip(&coefficients).map(|(x, c)| x * c).sum::<f64>())
+        .collect();
+    let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let expected = (0..2)
+        .map(|j| {
+            let column: Vec<f64> = rows.iter().map(|row| row[j]).collect();
+            let product: f64 = column.iter().zip(&left).map(|(x, r)| x * r).sum();
+            product.abs() / length(&column) / length(&left)
+        })
+        .fold(0.0, f64::max);
+    assert!(cosine > 0.0 && (cosine - expected).abs() < 1e-8, "{cosine} {expected}");
+    assert!(spanwise(&args).ended_with(1).contains("cosine with any column at most"));
+    // Of rows that were not kept, and of a vector inside, there is nothing to say.
+    for (more, code) in [
+        (&["--span", "1,5,2,8", "--stream"][..], 1),
+        (&["--span", "2.0000001,4.0000003,5.9999999,8.0000002"], 0),
+    ] {
+        let args = [&["measure", matrix], more].concat();
+        assert!(!spanwise(&args).ended_with(code).contains("cosine with"));
+        let run = spanwise(&[&args[..], &["--json"]].concat());
+        let json: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert!(json["span"].get("orthogonality").is_none(), "{json}");
+    }
+}
+
+#[test]
+fn a_span_has_no_constant_and_says_where_one_would_help() {
+    for how in [&[][..], &["--stream"]] {
+        for (vector, inside, with_constant) in
+            [("2,4,6,9", true, true), ("5,7,9,12", false, true), ("1,0,1,7", false, false)]
+        {
+            let args = [&["measure", "1,0;2,0;3,0;4,1", "--span", vector], how].concat();
+            let run = spanwise(&[&args[..], &["--json"]].concat());
+            let json: Value = serde_json::from_str(&run.stdout).unwrap();
+            let found = &json["span"];
+            assert_eq!(
+                (&found["inside"], &found["inside_with_constant"]),
+                (&inside.into(), &with_constant.into())
+            );
+            let page = joined(&spanwise(&args).ended_with(i32::from(!inside)));
+            assert!(page.contains("in the span of the columns, without a constant"), "{page}");
+            let advice = "► a constant is no column here; with one the vector lies in the span";
+            assert_eq!(page.contains(advice), with_constant && !inside, "{page}");
+        }
+    }
+}
+
+#[test]
+fn a_dependency_on_the_intercept_is_in_the_verdict() {
+    let page = joined(&spanwise(&["measure", "2.3,0.1,0.7;0.1,3.1,0.9;0.7,0.9,4.7"]).ended_with(0));
+    assert!(page.contains("adds no direction"), "{page}");
+    assert!(
+        page.contains("Rank 3 of 3: all columns are independent of each other, if not of an intercept."),
+        "{page}"
+    );
+    let page = spanwise(&["measure", "2.3,0.1;0.1,3.1;5,1;7,7"]).ended_with(0);
+    assert!(page.contains("all columns are independent."), "{page}");
+}
+
+#[test]
+fn one_row_beside_a_table_of_one_row_stays_a_row() {
+    let page = spanwise(&["measure", "1,2", "--against", "3,4,5"]).ended_with(0);
+    assert!(page.contains("the columns and `--against` span the same 1 dimension"), "{page}");
+    let run = spanwise(&["measure", "1,2;3,4", "--against", "3,4,5"]);
+    assert!(run.stderr.contains("`--against` has 1 row, the table has 2 rows"), "{}", run.stderr);
 }

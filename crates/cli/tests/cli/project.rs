@@ -1,7 +1,7 @@
 //! `spanwise project`: rows onto components, orthonormal bases, a change of basis; columns chosen as everywhere.
 
 use crate::fit::longley;
-use crate::harness::{npy, spanwise, text};
+use crate::harness::{npy, npy_f64, spanwise, text};
 use serde_json::Value;
 use spanwise_io::{read_tensor, read_tensors};
 use std::fs;
@@ -198,4 +198,36 @@ fn what_does_not_go_together_is_refused() {
     assert_eq!(read_tensor(&large).unwrap().dims(), [20_000, 1]);
     let run = spanwise(&["project", text(&large), "--basis", "complement"]);
     assert!(run.code == 2 && run.stderr.contains("expected at most 16384 rows"), "{}", run.stderr);
+}
+
+#[test]
+fn a_vector_is_not_filled_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.csv");
+    fs::write(&file, "a,b,y\n1,0,1\n2,,2\n3,1,\n5,2,6\n").unwrap();
+    let run = spanwise(&["project", text(&file), "--vector-column", "y", "--missing", "mean"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(
+        run.stderr.contains("t.csv:4:3 (column \"y\"): found nothing; expected a finite number"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("hint: `--missing drop` leaves such rows out\n"), "{}", run.stderr);
+    // What it is projected onto is, as everywhere.
+    fs::write(&file, "a,b,y\n1,0,1\n2,,2\n3,1,4\n5,2,6\n").unwrap();
+    spanwise(&["project", text(&file), "--vector-column", "y", "--missing", "mean"]).ended_with(0);
+}
+
+#[test]
+fn what_is_not_shown_is_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("t.npy");
+    let numbers: Vec<f64> = (0..60 * 50).map(|i| f64::from(i * 7919 % 1009)).collect();
+    fs::write(&file, npy_f64("(60, 50)", &numbers)).unwrap();
+    let vectors: Vec<String> = (0..7).map(|j| format!("c{j}")).collect();
+    let page = spanwise(&["project", text(&file), "--vector-column", &vectors.join(",")]).ended_with(0);
+    assert!(page.contains("first 40 of 43 columns; all: --json"), "{page}");
+    assert!(page.contains("first 6 of 7 vectors; all: --json"), "{page}");
+    let page = spanwise(&["measure", text(&file)]).ended_with(0);
+    assert!(page.contains("first 40 of 51 indices, the largest; all: --json"), "{page}");
 }

@@ -35,7 +35,7 @@ pub use angles::{angle, principal_angles};
 pub use collinearity::{ConditionIndices, Inflation, condition_indices, inflation};
 pub(crate) use condition::of_factor as condition_of_factor;
 pub use condition::{Condition, condition};
-pub use definiteness::{Definiteness, definiteness};
+pub use definiteness::{Definiteness, definiteness, definiteness_of_stored};
 pub use dependencies::{Dependency, dependencies};
 pub use effective_rank::{EffectiveRank, effective_rank};
 pub use factor::{ColumnAngle, Factor, FactorStream, SpanAngles};

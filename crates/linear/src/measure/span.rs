@@ -48,12 +48,18 @@ pub fn span_membership<T: Element>(x: View<'_, T>, v: View<'_, T>) -> Result<Spa
     let name = argument("measure", "v");
     let v = load_vector(name, &v)?;
     name.fits(Extent::Length(v.len()), "X", Extent::Rows(x.rows()))?;
-    membership(&x, &v, precision)
+    membership(&x, &v, precision, precision)
 }
 
-/// The same of a vector whose length is known to fit, of numbers that were stored with this precision.
-pub(super) fn membership(x: &Matrix, v: &[f64], precision: f64) -> Result<SpanMembership, LinearError> {
-    let space = ColumnSpace::of_matrix(x, precision)?;
+/// The same of a vector whose length is known to fit. `own` is the precision that the columns were stored with, which decides their rank;
+/// `common` the coarser of theirs and the vector's, which decides what counts as outside.
+pub(super) fn membership(
+    x: &Matrix,
+    v: &[f64],
+    own: f64,
+    common: f64,
+) -> Result<SpanMembership, LinearError> {
+    let space = ColumnSpace::of_matrix(x, own)?;
     let parts = space.split(v);
     // Shares and cosines are formed from numbers near 1, so that they exist at any scale.
     let unit = power_of_two_near(norm_inf(v));
@@ -61,7 +67,7 @@ pub(super) fn membership(x: &Matrix, v: &[f64], precision: f64) -> Result<SpanMe
     let residual = if size > 0.0 { left / size } else { 0.0 };
     let direction = divided(&divided(&parts.outside, unit), if left > 0.0 { left } else { 1.0 });
     let cosines = transposed_times(&unit_columns(x).0, &direction);
-    let tolerance = rank_tolerance_of(x.cols(), precision);
+    let tolerance = rank_tolerance_of(x.cols(), common);
     Ok(SpanMembership {
         inside: residual <= tolerance,
         coefficients: parts.coefficients,

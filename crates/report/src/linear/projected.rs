@@ -1,6 +1,6 @@
 //! Vectors split by a column space; rows seen through components; bases and their change.
 
-use super::{Files, findings, written};
+use super::{Files, cut, findings, written};
 use crate::Ink;
 use crate::block::{Block, Line, Style};
 use crate::grid::{COLUMNS, array_block};
@@ -38,6 +38,7 @@ pub fn projected_text(projected: &Projected, files: Files<'_>, ink: Ink) -> Stri
         ]);
     }
     page.append(sheet.block());
+    cut(&mut page, projected.vectors.len(), SHOWN, "vectors");
     page.blank();
     let names = projected.vectors.iter().take(WIDE).map(|vector| vector.name.as_str());
     let header: Vec<&str> = ["coefficient of"].into_iter().chain(names).collect();
@@ -48,6 +49,8 @@ pub fn projected_text(projected: &Projected, files: Files<'_>, ink: Ink) -> Stri
         sheet.push([Cell::new(name)].into_iter().chain(numbers).collect());
     }
     page.append(sheet.block());
+    cut(&mut page, projected.onto.len(), SHOWN, "columns");
+    cut(&mut page, projected.vectors.len(), WIDE, "vectors");
     written(&mut page, files);
     page.render(ink)
 }
@@ -99,7 +102,7 @@ pub fn components_text(rows: &ProjectedRows, files: Files<'_>, ink: Ink) -> Stri
         ]);
     }
     page.append(sheet.block());
-    cut(&mut page, rows.variances.len(), SHOWN);
+    cut(&mut page, rows.variances.len(), SHOWN, "components");
     page.blank();
     let numbered: Vec<String> = (0..rows.components.min(WIDE)).map(|k| k.to_string()).collect();
     let header: Vec<&str> =
@@ -112,7 +115,8 @@ pub fn components_text(rows: &ProjectedRows, files: Files<'_>, ink: Ink) -> Stri
         sheet.push([Cell::new(name), mean].into_iter().chain(along).collect());
     }
     page.append(sheet.block());
-    cut(&mut page, rows.columns.len(), SHOWN);
+    cut(&mut page, rows.columns.len(), SHOWN, "columns");
+    cut(&mut page, rows.components, WIDE, "components");
     if rows.farthest.iter().any(|row| row.distance > 0.0) {
         page.blank();
         let mut sheet = Sheet::new(&["rows farthest from where they are rebuilt", "distance"]);
@@ -141,7 +145,7 @@ pub fn changed_text(changed: &ChangedBasis, files: Files<'_>, ink: Ink) -> Strin
         sheet.push(vec![Cell::new(name), Cell::new(significant(coefficient, 8))]);
     }
     page.append(sheet.block());
-    cut(&mut page, changed.columns.len(), SHOWN);
+    cut(&mut page, changed.columns.len(), SHOWN, "columns");
     page.blank();
     let names = changed.columns.iter().take(WIDE).map(|name| format!("of {name}"));
     let header: Vec<String> =
@@ -153,13 +157,8 @@ pub fn changed_text(changed: &ChangedBasis, files: Files<'_>, ink: Ink) -> Strin
         sheet.push(own.into_iter().chain(parts).collect());
     }
     page.append(sheet.block());
-    cut(&mut page, changed.new_columns.len(), SHOWN);
+    cut(&mut page, changed.new_columns.len(), SHOWN, "new columns");
+    cut(&mut page, changed.columns.len(), WIDE, "columns");
     written(&mut page, files);
     page.render(ink)
-}
-
-fn cut(page: &mut Block, all: usize, shown: usize) {
-    if all > shown {
-        page.push(Line::new(Style::Faint, format!("first {shown} of {all}; all: --json")));
-    }
 }

@@ -1,6 +1,7 @@
 //! Answers to what is asked of a table: does a vector lie in its span, a point in its hull, how far apart are two spans?
 
 use super::super::counted;
+use super::MeasureRequest;
 use crate::array::{number, numbers};
 use serde::Serialize;
 use spanwise_kernels::View;
@@ -27,9 +28,12 @@ pub struct SpanAnswer {
     pub coefficients: Vec<f64>,
     /// Whether no others give it.
     pub unique: bool,
-    /// The largest cosine between the part outside and a column.
-    #[serde(serialize_with = "number")]
-    pub orthogonality: f64,
+    /// Whether it does, or would lie inside if there were a constant column.
+    pub inside_with_constant: bool,
+    /// Of a vector outside: the largest cosine between what the coefficients leave and a column, computed on the rows; `None` where
+    /// they were not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orthogonality: Option<f64>,
 }
 
 /// Whether a point lies in the hull of the rows, and what proves it.
@@ -122,8 +126,15 @@ pub(super) fn against(
     })
 }
 
-pub(super) fn span(factor: &Factor, name: &str) -> Result<SpanAnswer, LinearError> {
+pub(super) fn span(request: &MeasureRequest<'_>, name: &str) -> Result<SpanAnswer, LinearError> {
+    let factor = request.factor;
     let found = factor.span_membership(0)?;
+    let inside_with_constant = found.inside || factor.span_membership_with_constant(0)?.inside;
+    // On the triangle what is left is orthogonal by construction.
+    let orthogonality = match request.rows.zip(request.vector).filter(|_| !found.inside) {
+        Some((rows, vector)) => factor.cosine_outside(rows, vector, &found.coefficients)?,
+        None => None,
+    };
     Ok(SpanAnswer {
         name: name.to_owned(),
         inside: found.inside,
@@ -131,7 +142,8 @@ pub(super) fn span(factor: &Factor, name: &str) -> Result<SpanAnswer, LinearErro
         tolerance: found.tolerance,
         coefficients: found.coefficients,
         unique: found.unique,
-        orthogonality: found.orthogonality,
+        inside_with_constant,
+        orthogonality,
     })
 }
 

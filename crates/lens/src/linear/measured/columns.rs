@@ -67,7 +67,7 @@ pub struct SymmetricSign {
     /// Eigenvalues within this of 0 count as 0.
     #[serde(serialize_with = "number")]
     pub tolerance: f64,
-    /// A direction v of length 1, of least curvature.
+    /// A direction v of length 1, of least curvature; of greatest where the matrix is negative definite or semidefinite.
     #[serde(serialize_with = "numbers")]
     pub direction: Vec<f64>,
     /// vᵀAv of it, computed anew in twice the precision.
@@ -116,6 +116,8 @@ pub struct MeasuredDependency {
     pub exact: bool,
     /// Whether the formula names no other column.
     pub constant: bool,
+    /// Whether the formula has a constant term: without an intercept it does not hold.
+    pub needs_intercept: bool,
 }
 
 pub(super) fn index_shares(indices: &[f64], proportions: &Matrix) -> Vec<IndexShares> {
@@ -130,6 +132,7 @@ pub(super) fn dependency(found: &linear::Dependency, names: &[String]) -> Measur
         residual: found.residual,
         exact: found.exact,
         constant: found.terms.is_empty(),
+        needs_intercept: found.constant != 0.0,
     }
 }
 
@@ -159,8 +162,8 @@ pub(super) fn orthogonality(factor: &Factor, names: &[String]) -> ColumnOrthogon
 }
 
 /// Of a matrix that is square and symmetric; `None` of any other, and where its eigenvalues leave the range of f64.
-pub(super) fn sign(x: View<'_, f64>) -> Option<SymmetricSign> {
-    let found = linear::definiteness(x).ok()?;
+pub(super) fn sign(x: View<'_, f64>, stored_bits: u32) -> Option<SymmetricSign> {
+    let found = linear::definiteness_of_stored(x, stored_bits).ok()?;
     let zero = found.tolerance;
     let kind = match (found.smallest, found.largest) {
         (low, high) if low.abs() <= zero && high.abs() <= zero => "zero",

@@ -119,8 +119,9 @@ fn symmetric(measured: &Measured) -> Option<Finding> {
     let sentence =
         format!("the matrix is symmetric and {}: its eigenvalues go from {low} to {high}", sign.kind);
     let certificate = format!(
-        "vᵀAv is {} along the direction v of least curvature{}; within {} of 0 an eigenvalue counts as 0",
+        "vᵀAv is {} along the direction v of {} curvature{}; within {} of 0 an eigenvalue counts as 0",
         short(sign.curvature),
+        if sign.kind.starts_with("negative") { "greatest" } else { "least" },
         if sign.kind == "positive definite" { ", and Cholesky's factor exists" } else { "" },
         short(sign.tolerance)
     );

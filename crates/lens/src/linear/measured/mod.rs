@@ -27,7 +27,7 @@ pub struct MeasureRequest<'a> {
     pub rows: Option<View<'a, f64>>,
     /// One per column.
     pub names: &'a [String],
-    /// Binary digits of the numbers as they were stored.
+    /// Binary digits of the table's numbers as they were stored.
     pub stored_bits: u32,
     /// Whether the model that is thought of has an intercept: columns are then centred for inflation, and constants may
     /// appear in formulas.
@@ -36,6 +36,8 @@ pub struct MeasureRequest<'a> {
     pub tolerance: Option<f64>,
     /// The name of a vector: is it in the span of the columns?
     pub span: Option<&'a str>,
+    /// That vector (n), where the rows were kept.
+    pub vector: Option<&'a [f64]>,
     /// The name of other columns, and how many: at what angles is their span?
     pub against: Option<(&'a str, usize)>,
     /// Points (t × p): are they in the hull of the rows? Asked of rows that were kept.
@@ -176,8 +178,8 @@ pub fn measure(request: &MeasureRequest<'_>) -> Result<Measured, LinearError> {
         dependency_tolerance: factor.dependency_tolerance(request.tolerance)?,
         angles: angles(factor, names, intercept),
         orthogonality: orthogonality(factor, names),
-        definiteness: request.rows.and_then(sign),
-        span: request.span.map(|name| answers::span(factor, name)).transpose()?,
+        definiteness: request.rows.and_then(|rows| sign(rows, request.stored_bits)),
+        span: request.span.map(|name| answers::span(request, name)).transpose()?,
         against: request.against.map(against).transpose()?,
         hull: hull.transpose()?.unwrap_or_default(),
         findings: Vec::new(),

@@ -24,8 +24,8 @@ use super::{
 use super::{condition, dependencies, effective_rank, orthogonality, rank, span};
 use crate::check::{Argument, argument};
 use crate::dense::{
-    self, Reflectors, column_norms, leading_columns, load_rows, multiply_transposed, norm, r_factor_of_rows,
-    unit_columns,
+    self, Reflectors, column_norms, compensated, leading_columns, load_rows, multiply_transposed, norm,
+    norm_inf, power_of_two_near, r_factor_of_rows, unit_columns,
 };
 use crate::summary::times_power_of_two;
 use crate::{Extent, LinearError, Summary};
@@ -58,6 +58,8 @@ pub struct Factor {
     with_ones: Matrix,
     /// The factor of [X, Y], k × (p + t).
     joint: Matrix,
+    /// The factor of [1, X, Y], k × (1 + p + t).
+    whole: Matrix,
     /// Singular values of X: min(n, p).
     singular_values: Vec<f64>,
     /// The same with columns of length 1.
@@ -65,6 +67,8 @@ pub struct Factor {
     sums: AbsoluteSums,
     rows: usize,
     precision: f64,
+    /// The same of Y.
+    others_precision: f64,
 }
 
 /// Two columns and the angle between them.
@@ -98,20 +102,27 @@ impl Factor {
         let ((n, p), (m, t)) = (X.matrix(&x)?, Y.matrix(&y)?);
         Y.fits(Extent::Rows(m), "X", Extent::Rows(n))?;
         let with_ones = factor_of(&x, true)?;
-        let joint = r_factor_of_rows(n, p + t, |start, tile| {
-            let rows = tile.len() / (p + t);
-            let (mut left, mut right) = (vec![0.0; rows * p], vec![0.0; rows * t]);
-            load_rows(X, &x, start, &mut left)?;
-            load_rows(Y, &y, start, &mut right)?;
-            for (i, to) in tile.chunks_exact_mut(p + t).enumerate() {
-                to[..p].copy_from_slice(&left[i * p..(i + 1) * p]);
-                to[p..].copy_from_slice(&right[i * t..(i + 1) * t]);
-            }
-            Ok(())
-        })?;
+        // Of [X, Y], after as many columns of ones.
+        let beside = |ones: usize| {
+            let width = ones + p + t;
+            r_factor_of_rows(n, width, |start, tile| {
+                let rows = tile.len() / width;
+                let (mut left, mut right) = (vec![0.0; rows * p], vec![0.0; rows * t]);
+                load_rows(X, &x, start, &mut left)?;
+                load_rows(Y, &y, start, &mut right)?;
+                for (i, to) in tile.chunks_exact_mut(width).enumerate() {
+                    to[..ones].fill(1.0);
+                    to[ones..ones + p].copy_from_slice(&left[i * p..(i + 1) * p]);
+                    to[ones + p..].copy_from_slice(&right[i * t..(i + 1) * t]);
+                }
+                Ok(())
+            })
+        };
+        let joint = beside(0)?;
+        let whole = if t == 0 { with_ones.clone() } else { beside(1)? };
         let mut sums = AbsoluteSums::new(p);
         add_rows(&mut sums, &x)?;
-        Factor::finished(with_ones, joint, sums, n)
+        Factor::finished([with_ones, joint, whole], sums, n)
     }
 
     /// Of the rows that a summary has seen: its targets are Y.
@@ -131,18 +142,16 @@ impl Factor {
         // Without the ones: their row is one row more of what is left.
         let stack = Matrix::from_fn(k + 1, k, |i, j| at(i, j + 1));
         let joint = Reflectors::of_rows(stack.as_slice(), k).r();
-        Factor::finished(with_ones, joint, sums, summary.rows() as usize)
+        let whole = Matrix::from_fn(k + 1, k + 1, at);
+        Factor::finished([with_ones, joint, whole], sums, summary.rows() as usize)
     }
 
-    fn finished(
-        with_ones: Matrix,
-        joint: Matrix,
-        sums: AbsoluteSums,
-        rows: usize,
-    ) -> Result<Self, LinearError> {
-        if with_ones.as_slice().iter().chain(joint.as_slice()).any(|x| !x.is_finite()) {
+    /// Of the factors of [1, X], [X, Y] and [1, X, Y].
+    fn finished(factors: [Matrix; 3], sums: AbsoluteSums, rows: usize) -> Result<Self, LinearError> {
+        if factors.iter().flat_map(Matrix::as_slice).any(|x| !x.is_finite()) {
             return Err(LinearError::Overflow { operation: X.operation, argument: X.name });
         }
+        let [with_ones, joint, whole] = factors;
         let p = with_ones.cols() - 1;
         let plain = leading_columns(&joint, p);
         let values = |x: &Matrix| -> Result<Vec<f64>, LinearError> {
@@ -157,17 +166,30 @@ impl Factor {
             unit_singular_values: values(&unit_columns(&plain).0)?,
             with_ones,
             joint,
+            whole,
             sums,
             rows,
             precision: f64::EPSILON / 2.0,
+            others_precision: f64::EPSILON / 2.0,
         })
     }
 
-    /// The numbers had this many binary digits before they became f64, such as 24 of f32: a column that others give to that rounding, or
+    /// The numbers of X had this many binary digits before they became f64, such as 24 of f32: a column that others give to that rounding, or
     /// to that of f32 where it is coarser, is dependent.
     #[must_use]
     pub fn stored_bits(self, bits: u32) -> Self {
         Factor { precision: rank::stored_precision(bits), ..self }
+    }
+
+    /// The same of Y: it decides with X's whether a vector lies in the span of X and whether an angle is 0, and nothing about X alone.
+    #[must_use]
+    pub fn others_stored_bits(self, bits: u32) -> Self {
+        Factor { others_precision: rank::stored_precision(bits), ..self }
+    }
+
+    /// Of what X and Y are asked together.
+    fn common_precision(&self) -> f64 {
+        self.precision.max(self.others_precision)
     }
 
     /// How many rows there were.
@@ -261,17 +283,25 @@ impl Factor {
         let (unit, lengths) = unit_columns(&self.plain());
         let p = self.columns();
         let cosines = multiply_transposed(&unit, &unit);
+        let rounding = f64::EPSILON * unit.rows().max(8) as f64;
         let mut nearest: Vec<(f64, usize, usize)> = Vec::new();
+        let mut room = most.saturating_mul(2);
         let keep = |pairs: &mut Vec<(f64, usize, usize)>| {
             // The earlier of equals, so that the answer does not depend on how the rest was cut.
             pairs.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-            pairs.truncate(most);
+            // To rounding all small angles have one cosine: which of them is smaller is not decided here.
+            match most.checked_sub(1).map(|last| pairs.get(last).map(|pair| pair.0)) {
+                None => pairs.clear(),
+                Some(Some(last)) => pairs.retain(|pair| pair.0 >= last - rounding),
+                Some(None) => {}
+            }
         };
         for i in (0..p).filter(|&i| lengths[i] > 0.0) {
             let others = (i + 1..p).filter(|&j| lengths[j] > 0.0);
             nearest.extend(others.map(|j| (cosines[(i, j)].abs(), i, j)));
-            if nearest.len() > most.saturating_mul(2) {
+            if nearest.len() > room {
                 keep(&mut nearest);
+                room = most.max(nearest.len()).saturating_mul(2);
             }
         }
         keep(&mut nearest);
@@ -288,7 +318,10 @@ impl Factor {
         let mut all: Vec<ColumnAngle> = nearest.iter().filter_map(angle).collect();
         let from_line = |found: &ColumnAngle| found.angle.min(std::f64::consts::PI - found.angle);
         // A cosine does not tell the smallest angles apart; they themselves do.
-        all.sort_by(|a, b| from_line(a).total_cmp(&from_line(b)));
+        all.sort_by(|a, b| {
+            from_line(a).total_cmp(&from_line(b)).then((a.first, a.second).cmp(&(b.first, b.second)))
+        });
+        all.truncate(most);
         all
     }
 
@@ -303,13 +336,50 @@ impl Factor {
         (0..p).map(column).collect()
     }
 
-    /// See [`span_membership`](super::span_membership): whether column `q` of Y lies in the span of X. The part outside is in the
-    /// coordinates of the triangle.
+    /// See [`span_membership`](super::span_membership): whether column `q` of Y lies in the span of X. The part outside, and
+    /// how orthogonal it is, are those of the triangle; of the rows [`cosine_outside`](Self::cosine_outside) says it.
     ///
     /// # Panics
     /// Where Y has no such column.
     pub fn span_membership(&self, q: usize) -> Result<SpanMembership, LinearError> {
-        span::membership(&self.plain(), &self.joint.col(self.columns() + q), self.precision)
+        let v = self.joint.col(self.columns() + q);
+        span::membership(&self.plain(), &v, self.precision, self.common_precision())
+    }
+
+    /// The same with a constant beside the columns, whose coefficient comes first.
+    ///
+    /// # Panics
+    /// Where Y has no such column.
+    pub fn span_membership_with_constant(&self, q: usize) -> Result<SpanMembership, LinearError> {
+        let with_ones = leading_columns(&self.whole, self.columns() + 1);
+        let v = self.whole.col(self.columns() + 1 + q);
+        span::membership(&with_ones, &v, self.precision, self.common_precision())
+    }
+
+    /// The largest magnitude of a cosine between a column and `v - X · coefficients`, computed on the rows `x` (n × p) that the factor is
+    /// of, with `v` (n) and `coefficients` (p); `None` where nothing is left of `v`.
+    pub fn cosine_outside(
+        &self,
+        x: View<'_, f64>,
+        v: &[f64],
+        coefficients: &[f64],
+    ) -> Result<Option<f64>, LinearError> {
+        let (n, p) = X.matrix(&x)?;
+        X.fits(Extent::Columns(p), "coefficients", Extent::Length(coefficients.len()))?;
+        argument("measure", "v").fits(Extent::Length(v.len()), "X", Extent::Rows(n))?;
+        let (lengths, unit) = (self.lengths(), power_of_two_near(norm_inf(v)));
+        let (mut row, mut products, mut left) = (vec![0.0; p], vec![0.0; p], Vec::with_capacity(n));
+        for (i, &v) in v.iter().enumerate() {
+            load_rows(X, &x, i, &mut row)?;
+            let inside = row.iter().map(|x| -x);
+            let outside = compensated::dot(v, inside, coefficients.iter().copied()) / unit;
+            left.push(outside);
+            for ((sum, x), &length) in products.iter_mut().zip(&row).zip(&lengths) {
+                *sum += if length > 0.0 { x / length * outside } else { 0.0 };
+            }
+        }
+        let size = norm(&left);
+        Ok((size > 0.0).then(|| norm_inf(&products) / size))
     }
 
     /// See [`principal_angles`](super::principal_angles): between the span of X and that of columns `others` of Y.
@@ -320,11 +390,11 @@ impl Factor {
         let p = self.columns();
         let y =
             Matrix::from_fn(self.joint.rows(), others.len(), |i, j| self.joint[(i, p + others.start + j)]);
-        let (a, b) = (basis(&self.plain(), self.precision)?, basis(&y, self.precision)?);
+        let (a, b) = (basis(&self.plain(), self.precision)?, basis(&y, self.others_precision)?);
         Ok(SpanAngles {
             angles: between_spaces(&a, &b)?,
             ranks: (a.cols(), b.cols()),
-            tolerance: super::rank_tolerance_of(p + others.len(), self.precision),
+            tolerance: super::rank_tolerance_of(p + others.len(), self.common_precision()),
         })
     }
 }

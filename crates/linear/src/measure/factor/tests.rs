@@ -105,6 +105,14 @@ fn angles_between_columns_are_those_of_the_rows_nearest_first() {
         }
         assert_eq!(factor.column_angles(1), found[..1]);
     }
+    // Angles of which every cosine is 1 to rounding: the last two are the nearest.
+    let slopes = [0.0, 1e-9, 3e-9, 5e-9, 5.1e-9];
+    let narrow = Matrix::from_fn(2, 5, |i, j| if i == 0 { 1.0 } else { slopes[j] });
+    for factor in both(&narrow, &Matrix::zeros(2, 0)) {
+        let found = factor.column_angles(1);
+        assert_eq!(found.iter().map(|one| (one.first, one.second)).collect::<Vec<_>>(), [(3, 4)]);
+        assert!(factor.column_angles(0).is_empty());
+    }
     let constant = Matrix::from_fn(5, 2, |i, j| if j == 0 { 7.0 } else { i as f64 });
     for factor in both(&constant, &Matrix::zeros(5, 0)) {
         assert_eq!(factor.column_angles(9)[0].centred, None);

@@ -1,7 +1,7 @@
 //! Answers to what was asked, each with its mark and its proof.
 
-use super::super::paragraph;
-use super::{SHOWN, cut};
+use super::super::{cut, paragraph};
+use super::SHOWN;
 use crate::block::{Block, Line, Style};
 use crate::number::number_text;
 use crate::sheet::significant;
@@ -36,15 +36,16 @@ fn against_answer(page: &mut Block, against: &AgainstAnswer) {
 
 fn span_answer(page: &mut Block, span: &SpanAnswer, measured: &Measured) {
     page.blank();
-    let verdict = if span.inside { "lies in the span of the columns" } else { "does not lie in the span" };
+    let verdict = if span.inside { "lies" } else { "does not lie" };
     let style = if span.inside { Style::Good } else { Style::Bad };
-    page.push(
-        Line::new(style, if span.inside { "✓ " } else { "✗ " })
-            .and(Style::Text, format!("`{}` {verdict}", span.name)),
-    );
+    page.push(Line::new(style, if span.inside { "✓ " } else { "✗ " }).and(
+        Style::Text,
+        format!("`{}` {verdict} in the span of the columns, without a constant", span.name),
+    ));
     let names = measured.column_measures.iter().map(|column| column.name.as_str());
-    let used = names.zip(&span.coefficients).filter(|&(_, &c)| c != 0.0).take(SHOWN);
-    let terms = used.enumerate().map(|(i, (name, &c))| {
+    let used = names.zip(&span.coefficients).filter(|&(_, &c)| c != 0.0);
+    let count = used.clone().count();
+    let terms = used.take(SHOWN).enumerate().map(|(i, (name, &c))| {
         let sign = match (i, c < 0.0) {
             (0, true) => "−",
             (0, false) => "",
@@ -55,15 +56,20 @@ fn span_answer(page: &mut Block, span: &SpanAnswer, measured: &Measured) {
     });
     let sum: String = terms.collect();
     let sum = if sum.is_empty() { "0" } else { &sum };
+    let more = if count > SHOWN { format!(" + … {count} terms in all: --json") } else { String::new() };
     let only = if span.unique { "" } else { " (among others)" };
-    indented(page, &format!("part inside = {sum}{only}"));
+    indented(page, &format!("part inside = {sum}{more}{only}"));
     let certificate = format!(
-        "part outside: {} of its length (at most {:.1e} is rounding), cosine with any column at most {:.1e}",
+        "part outside: {} of its length (at most {:.1e} is rounding){}",
         significant(span.outside_share, 4),
         span.tolerance,
         span.orthogonality
+            .map_or_else(String::new, |cosine| format!(", cosine with any column at most {cosine:.1e}"))
     );
     indented(page, &certificate);
+    if span.inside_with_constant && !span.inside {
+        indented(page, "► a constant is no column here; with one the vector lies in the span");
+    }
 }
 
 /// What belongs to the line above.
@@ -105,5 +111,5 @@ fn hull_answers(page: &mut Block, answers: &[HullAnswer]) {
             indented(page, &text);
         }
     }
-    cut(page, answers.len());
+    cut(page, answers.len(), SHOWN, "points");
 }

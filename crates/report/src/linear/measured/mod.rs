@@ -2,7 +2,7 @@
 
 mod answers;
 
-use super::{Files, facts, findings, paragraph, written};
+use super::{Files, cut, facts, findings, paragraph, written};
 use crate::Ink;
 use crate::block::{Block, Line, Style};
 use crate::sheet::{Cell, Sheet, significant};
@@ -95,7 +95,7 @@ fn verdict(measured: &Measured) -> String {
     let (low, high) = measured.rank_in_band;
     let sure = if low == high { "" } else { ", not certainly" };
     // A constant column is independent of the others and yet repeats the intercept: that is a finding, not the rank.
-    let repeats_ones = measured.intercept && measured.dependencies.iter().any(|found| found.exact);
+    let repeats_ones = measured.intercept && measured.dependencies.iter().any(|found| found.needs_intercept);
     let zero = measured.column_measures.iter().filter(|column| column.norm == 0.0).count();
     let full = match (measured.rank, measured.columns) {
         (0, 1) => "the column is 0",
@@ -130,7 +130,7 @@ fn columns(page: &mut Block, measured: &Measured) {
         ]);
     }
     page.append(sheet.block());
-    cut(page, measured.column_measures.len());
+    cut(page, measured.column_measures.len(), SHOWN, "columns");
 }
 
 /// The pairs of columns that lie nearest to one line.
@@ -175,17 +175,12 @@ fn indices(page: &mut Block, measured: &Measured) {
         sheet.push([Cell::new(significant(row.index, 4))].into_iter().chain(shares).collect());
     }
     page.append(sheet.block());
+    cut(page, measured.condition_indices.len(), SHOWN, "indices, the largest");
     if measured.share_names.len() > shown {
         let note = format!(
             "shares of the first {shown} of {} coefficients; all: --json",
             measured.share_names.len()
         );
         page.push(Line::new(Style::Faint, note));
-    }
-}
-
-fn cut(page: &mut Block, all: usize) {
-    if all > SHOWN {
-        page.push(Line::new(Style::Faint, format!("first {SHOWN} of {all}; all: --json")));
     }
 }
