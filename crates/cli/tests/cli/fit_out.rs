@@ -104,6 +104,10 @@ fn files_that_cannot_be_meant_are_refused_before_anything_is_read() {
         &["`--out` and `--rows` are the same file"],
     );
     table.refused(
+        "fit @t.csv --target y --out @./r.csv --rows @r.csv",
+        &["`--out` and `--rows` are the same file"],
+    );
+    table.refused(
         "fit @t.csv --target y --out @s.txt --summary-out @s.txt",
         &["`--out` and `--summary-out` are the same file"],
     );
