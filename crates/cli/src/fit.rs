@@ -12,14 +12,17 @@ mod summary_file;
 use crate::Outcome;
 use crate::args::{Fit, Model};
 use crate::artifact::Written;
+use crate::failure::Usage;
 use crate::out::{Screen, to_stdout};
 use crate::table::{Asked, Gathered, Source, encoded};
 use model::AnyFit;
 use output::{predict, write_predictions, write_rows};
 use seen::Seen;
 use settings::Settings;
-use spanwise::linear::told::{FitFacts, Fitted};
+use spanwise::linear::LinearError;
+use spanwise::linear::told::{FitFacts, Fitted, broken_dependencies, counted};
 use spanwise::report::{fitted_text, to_json};
+use spanwise_io::quoted;
 
 pub(crate) fn run(args: &Fit, screen: Screen) -> anyhow::Result<Outcome> {
     let settings = Settings::new(args)?;
@@ -43,18 +46,46 @@ fn of_table(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fit
     let mut files = Written::new();
     let seen = Seen::read(args, settings, quiet, &mut files)?;
     let table = args.file.as_deref().map(|file| asked(args, settings, file, quiet));
-    let (fit, fitted) = model::fit(args, settings, &seen, table.as_ref())?;
+    let found = model::fit(args, settings, &seen, table.as_ref());
+    let (fit, mut fitted) = found.map_err(|error| in_options(error, args, &seen.facts))?;
     if let (Some(path), Some(table), AnyFit::LeastSquares(fit)) = (&args.rows, &table, &fit) {
         write_rows(path, fit, Source::with_design(table, seen.design.clone(), true)?)?;
         files.push(("rows".to_owned(), path.display().to_string()));
     }
     if let (Some(out), Some(file)) = (&args.out, &args.predict) {
+        let names = seen.facts.names;
         let source = Source::with_design(&asked(args, settings, file, quiet), seen.design, false)?;
         let predicted = predict(source, file, |x| fit.predict(x, settings.confidence))?;
+        if let AnyFit::LeastSquares(fit) = &fit {
+            fitted.add(broken_dependencies(fit, predicted.broken(), &names));
+        }
         write_predictions(out, predicted)?;
         files.push(("predictions".to_owned(), out.display().to_string()));
     }
     Ok((fitted, files))
+}
+
+/// The library speaks of its arguments; here they are options.
+fn in_options(error: anyhow::Error, args: &Fit, facts: &FitFacts) -> anyhow::Error {
+    let Some(&LinearError::OutOfRange { argument, .. }) = error.downcast_ref() else { return error };
+    let rows = counted((facts.rows_read - facts.rows_dropped.min(facts.rows_read)) as usize, "row", "rows");
+    match (argument, &args.weights, &args.choose) {
+        ("sum of weights", Some(column), _) => {
+            let column = quoted(column);
+            Usage::new(format!("`--weights`: {column} adds up to 0; expected a weight above 0 for some row"))
+                .into()
+        }
+        ("folds", _, Some(choose)) => Usage::new(format!(
+            "`--choose {choose}` parts {rows}; expected at most as many folds as there are rows"
+        ))
+        .into(),
+        ("folds" | "rows to choose a penalty by", ..) => {
+            let message =
+                format!("{rows}: too few to choose a penalty by; expected rows that others predict");
+            Usage::with_hint(message, "`--lambda L` gives one").into()
+        }
+        _ => error,
+    }
 }
 
 fn show(args: &Fit, screen: Screen, fitted: &Fitted, files: &Written) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use anyhow::Context;
 use spanwise::report::Ink;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What standard output may show.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,27 @@ pub(crate) fn check_not_read<'a>(
         }
     }
     Ok(())
+}
+
+/// Refuses, before anything is computed, two outputs in one file, however its name is spelled.
+pub(crate) fn check_apart(outputs: &[(&str, Option<&Path>)]) -> Result<(), Usage> {
+    let given: Vec<_> =
+        outputs.iter().filter_map(|(argument, path)| Some((argument, meant((*path)?)))).collect();
+    for (i, (argument, path)) in given.iter().enumerate() {
+        if let Some((other, _)) = given[..i].iter().find(|(_, other)| other == path && !is_special(path)) {
+            return Err(Usage::new(format!("`{other}` and `{argument}` are the same file")));
+        }
+    }
+    Ok(())
+}
+
+/// The file that a name means, which need not be there yet.
+fn meant(path: &Path) -> PathBuf {
+    let in_parent = || {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Some(fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?.join(path.file_name()?))
+    };
+    fs::canonicalize(path).ok().or_else(in_parent).unwrap_or_else(|| path.to_owned())
 }
 
 /// Refuses, before anything is computed, a place where a file cannot be.

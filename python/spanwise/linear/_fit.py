@@ -20,6 +20,7 @@ from ._models import (
     drops,
     linear_fit,
     nonnegative_fit,
+    one_constraint,
     penalties,
     ridge_fit,
 )
@@ -188,6 +189,7 @@ def nonnegative(
     (array([1.5, 0. ]), (0,))
     """
     operation = "non-negative least squares"
+    one_constraint(intercept, unit_sum)
     if is_chunks(X):
         with Progress(operation, progress) as line:
             summary = summarised(operation, line.over(X), y, weights)

@@ -275,6 +275,14 @@ def ridge_fit(parts: dict[str, Any], alphas: list[float], names: Names, design: 
     return RidgeFit(names=names, design=design, **_of_targets(parts, one))
 
 
+def one_constraint(intercept: bool, unit_sum: bool) -> None:
+    """Weights that add up to 1 leave no intercept."""
+    if intercept and unit_sum:
+        raise NumberError(
+            "non-negative least squares: `intercept` is True beside `unit_sum`; expected one of them at most"
+        )
+
+
 def nonnegative_fit(parts: dict[str, Any], names: Names, design: Design | None, one: bool) -> NonNegativeFit:
     """The same."""
     support = tuple(tuple(columns) for columns in parts.pop("support"))

@@ -21,6 +21,7 @@ from ._models import (
     drops,
     linear_fit,
     nonnegative_fit,
+    one_constraint,
     penalties,
     ridge_fit,
 )
@@ -105,6 +106,7 @@ class Summary:
 
     def nonnegative(self, *, intercept: bool = False, unit_sum: bool = False) -> NonNegativeFit:
         """The fit of all rows seen with weights that may not be negative; see :func:`nonnegative` for the settings."""
+        one_constraint(intercept, unit_sum)
         parts = self._inner.nonnegative(intercept, unit_sum)
         return nonnegative_fit(parts, self._names, self._design, self._one)
 
@@ -161,7 +163,10 @@ class Summary:
 def summarised(operation: str, chunks: Iterable[Any], y: Any, weights: Any) -> Summary:
     """Of chunks of ``(X, y)`` or ``(X, y, weights)``, beside which nothing else is given."""
     if y is not None or weights is not None:
-        raise DtypeError(f"{operation}: `y` was given beside chunks; expected chunks of (X, y) or (X, y, weights)")
+        given = "weights" if y is None else "y"
+        raise DtypeError(
+            f"{operation}: `{given}` was given beside chunks; expected chunks of (X, y) or (X, y, weights)"
+        )
     summary: Summary | None = None
     for chunk in chunks:
         if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):

@@ -3,7 +3,7 @@
 use crate::args::Explain;
 use crate::artifact::Written;
 use crate::failure::Usage;
-use crate::out::{check_not_read, check_page, check_place, check_text, to_file};
+use crate::out::{check_apart, check_not_read, check_page, check_place, check_text, to_file};
 use anyhow::Context;
 use spanwise::explain::Explanation;
 use spanwise::linear::told::counted;
@@ -18,16 +18,15 @@ pub(super) fn check(args: &Explain) -> Result<(), Usage> {
     let attention = &args.attention;
     let arrays = [&attention.q, &attention.k, &attention.v, &attention.bias, &attention.mask];
     let inputs = [&args.file].into_iter().chain(arrays).map(Option::as_deref);
-    check_not_read(&[("--html", args.html.as_deref()), ("--out", args.out.as_deref())], inputs)?;
+    let outputs = [("--html", args.html.as_deref()), ("--out", args.out.as_deref())];
+    check_not_read(&outputs, inputs)?;
     if let Some(path) = &args.html {
         check_page("--html", path)?;
     }
     if let Some(path) = &args.out {
         check_text("--out", path)?;
     }
-    if args.html.is_some() && args.html == args.out {
-        return Err(Usage::new("`--html` and `--out` are the same file"));
-    }
+    check_apart(&outputs)?;
     let Some(directory) = &args.figures else { return Ok(()) };
     if directory.is_dir() {
         return Ok(());

@@ -12,7 +12,9 @@ use spanwise::linear::fit::{
     ConstrainedFit, Kernel, KernelRidge, KernelRidgeFit, Logistic, LogisticFit, NonNegative, RidgeFit,
     Simplex,
 };
-use spanwise::linear::told::{FitFacts, Fitted, Label, constrained, kernel, least_squares, logistic};
+use spanwise::linear::told::{
+    FitFacts, Fitted, Label, constrained, kernel, least_squares, logistic, other_weights,
+};
 use spanwise::linear::{LeastSquares, LinearFit};
 use spanwise_io::quoted;
 use std::collections::BTreeSet;
@@ -46,7 +48,12 @@ pub(super) fn fit(
         }
         Model::Nonnegative | Model::Simplex => {
             let (fit, squares) = fit_constrained(args.model, settings, seen)?;
-            let fitted = constrained(&fit, args.model == Model::Simplex, squares, facts);
+            let simplex = args.model == Model::Simplex;
+            let mut fitted = constrained(&fit, simplex, squares, facts);
+            // Which columns depend on others is what least squares finds.
+            if let Ok(free) = fit_least_squares(settings, seen) {
+                fitted.add(other_weights(&fit, simplex, &free, &facts.names));
+            }
             Ok((AnyFit::Constrained(fit), fitted))
         }
         Model::Logistic | Model::Softmax => fit_classes(args, seen.rows()?, facts),
@@ -146,7 +153,8 @@ fn kernel_of(args: &Fit) -> Kernel {
 impl AnyFit {
     /// Intervals, where the model has some, hold with this probability.
     pub(super) fn predict(&self, x: View<'_, f64>, confidence: f64) -> anyhow::Result<Predicted> {
-        let plain = |values| Predicted { numbers: vec![("prediction".to_owned(), values)], classes: None };
+        let plain =
+            |values| Predicted { numbers: vec![("prediction".to_owned(), values)], ..Predicted::default() };
         Ok(match self {
             AnyFit::LeastSquares(fit) => intervals(fit, x, confidence)?,
             AnyFit::Ridge(fit) => plain(fit.predict(x)?),
@@ -158,6 +166,7 @@ impl AnyFit {
                 Predicted {
                     numbers: fit.classes.iter().enumerate().map(column).collect(),
                     classes: Some(fit.predict(x)?),
+                    ..Predicted::default()
                 }
             }
         })
@@ -175,5 +184,6 @@ fn intervals(fit: &LinearFit, x: View<'_, f64>, confidence: f64) -> anyhow::Resu
             (format!("upper {percent} %"), intervals.iter().map(|interval| interval.upper).collect()),
         ],
         classes: None,
+        broken: fit.broken_dependencies(&x)?,
     })
 }

@@ -16,6 +16,8 @@ pub(super) struct Predicted {
     pub(super) numbers: Vec<(String, Vec<f64>)>,
     /// The class of each row.
     pub(super) classes: Option<Vec<Label>>,
+    /// The dependency of the fit that each row breaks, where some do.
+    pub(super) broken: Vec<Option<usize>>,
 }
 
 /// Rows with what is predicted for them.
@@ -45,6 +47,7 @@ pub(super) fn predict(
         for ((_, all), (_, some)) in all.numbers.iter_mut().zip(some.numbers) {
             all.extend(some);
         }
+        all.broken.extend(some.broken);
         if let (Some(all), Some(some)) = (&mut all.classes, some.classes) {
             all.extend(some);
         }
@@ -53,6 +56,13 @@ pub(super) fn predict(
         return Err(Usage::new(format!("`--predict`: {file}: no row is left to predict")).into());
     }
     Ok(predictions)
+}
+
+impl Predictions {
+    /// The dependency of the fit that each row breaks.
+    pub(super) fn broken(&self) -> &[Option<usize>] {
+        &self.all.broken
+    }
 }
 
 /// With the numbers of the rows, which rows left out do not shift.

@@ -5,7 +5,7 @@ use super::ridge::only_once;
 use crate::args::{Fit, KernelWord, MissingWord, Model};
 use crate::artifact::{Holds, check};
 use crate::failure::Usage;
-use crate::out::{check_not_read, check_regular};
+use crate::out::{check_apart, check_not_read, check_regular};
 use crate::source::Sources;
 use crate::table::{Keep, check_read_twice, is_read_once};
 use clap::ValueEnum;
@@ -104,12 +104,7 @@ fn check_outputs(args: &Fit) -> Result<(), Usage> {
         ("--rows", args.rows.as_deref()),
         ("--summary-out", args.summary_out.as_deref()),
     ];
-    let given: Vec<_> = outputs.iter().filter_map(|(option, path)| Some((option, (*path)?))).collect();
-    for (i, (option, path)) in given.iter().enumerate() {
-        if let Some((other, _)) = given[..i].iter().find(|(_, other)| other == path) {
-            return Err(Usage::new(format!("`{other}` and `{option}` are the same file")));
-        }
-    }
+    check_apart(&outputs)?;
     let merged = args.merge.iter().map(|path| path.to_str());
     check_not_read(&outputs, [args.file.as_deref(), args.predict.as_deref()].into_iter().chain(merged))
 }

@@ -104,6 +104,10 @@ fn files_that_cannot_be_meant_are_refused_before_anything_is_read() {
         &["`--out` and `--rows` are the same file"],
     );
     table.refused(
+        "fit @t.csv --target y --out @./r.csv --rows @r.csv",
+        &["`--out` and `--rows` are the same file"],
+    );
+    table.refused(
         "fit @t.csv --target y --out @s.txt --summary-out @s.txt",
         &["`--out` and `--summary-out` are the same file"],
     );
@@ -118,4 +122,52 @@ fn files_that_cannot_be_meant_are_refused_before_anything_is_read() {
         &["/proc/r.csv"],
     );
     assert!(!fs::exists(table.at("f.json")).unwrap() && !fs::exists(table.at("s.sum")).unwrap());
+}
+
+#[test]
+fn rows_to_predict_that_break_a_dependency_are_counted_and_have_no_interval() {
+    let table = Table::new();
+    let row = |i: u32| format!("{},{},{}\n", i % 7, i % 7 + 2, 3 * (i % 7) + i % 4);
+    let rows: String = (0..40).map(row).collect();
+    fs::write(table.at("d.csv"), format!("b,c,y\n{rows}")).unwrap();
+    fs::write(table.at("new.csv"), "b,c\n1,3\n2,9\n0,2\n").unwrap();
+    for way in ["", " --stream"] {
+        let page =
+            table.run(&format!("fit @d.csv --target y --predict @new.csv --out @p.csv{way}")).ended_with(0);
+        let words: Vec<&str> = page.split_whitespace().collect();
+        let sentence =
+            "1 of 3 rows to predict breaks `c = b + 2`: its prediction is not determined by the data";
+        assert!(words.join(" ").contains(sentence), "{page}");
+        let file = fs::read_to_string(table.at("p.csv")).unwrap();
+        let without: Vec<bool> = file.lines().skip(1).map(|line| line.ends_with(",,")).collect();
+        assert_eq!(without, [false, true, false], "{file}");
+    }
+}
+
+#[test]
+fn weights_that_others_could_replace_are_said_to_be() {
+    let table = Table::new();
+    let row = |i: u32| format!("{},{},{},{}\n", i % 7, i % 7, i % 5, 3 * (i % 7) + i % 4);
+    let rows: String = (0..40).map(row).collect();
+    fs::write(table.at("d.csv"), format!("a,a2,b,y\n{rows}")).unwrap();
+    for model in ["nonnegative", "simplex"] {
+        let page = table.run(&format!("fit @d.csv --target y --model {model}")).ended_with(0);
+        assert!(page.contains("other weights fit as well"), "{page}");
+        let page = table.run(&format!("fit @d.csv --target y --model {model} --exclude a2")).ended_with(0);
+        assert!(!page.contains("other weights fit as well"), "{page}");
+    }
+}
+
+#[test]
+fn what_the_library_refuses_is_said_in_options() {
+    let table = Table::new();
+    fs::write(table.at("one.csv"), "a,y,w\n1,2,0\n").unwrap();
+    table.refused("fit @one.csv --target y --columns a --model ridge", &["too few", "hint: `--lambda L`"]);
+    table.refused("fit @one.csv --target y --weights w", &["`--weights`", "adds up to 0"]);
+    // All weight lies in one row, so whatever fold it is in has no others.
+    fs::write(table.at("few.csv"), "a,y,w\n1,2,1\n2,5,0\n3,7,0\n4,1,0\n").unwrap();
+    for way in ["", " --stream"] {
+        let words = format!("fit @few.csv --target y --weights w --model ridge --choose kfold:2{way}");
+        table.refused(&words, &["too few", "hint: `--lambda L`"]);
+    }
 }

@@ -223,7 +223,7 @@ fn models_and_factors_that_need_their_rows_refuse_to_let_them_go() {
     }
     refused(
         &format!("fit {file} --target price --missing drop --model ridge --choose kfold:5000"),
-        &["`folds` is 5000", "at most the number of rows"],
+        &["`--choose kfold:5000`", "at most as many folds as there are rows"],
     );
 }
 

@@ -69,6 +69,8 @@ fn factors_are_shown_and_written() {
             assert!(found.iter().any(|(found, _)| found == name), "{kind} {name}");
         }
     }
+    let zeros = spanwise(&["decompose", "0,0;0,0", "--kind", "svd", "--json"]).json();
+    assert_eq!(zeros["strengths"][0]["share"], 0.0);
     let json = spanwise(&["decompose", "2,1;1,2", "--kind", "eigen", "--json"]).json();
     assert!((json["strengths"][0]["value"].as_f64().unwrap() - 3.0).abs() < 1e-14);
     let page = spanwise(&["decompose", "3,0;0,4", "--kind", "low-rank", "--rank", "1"]).ended_with(0);

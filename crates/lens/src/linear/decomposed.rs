@@ -123,7 +123,7 @@ pub fn svd_of_summary(summary: &Summary, rank: Option<usize>) -> Result<Decompos
     let made = Decomposed {
         method: Some(SUMMARISED.to_owned()),
         strength_name: "singular value",
-        strengths: strengths(&found.singular_values, |s| s * s / found.squares),
+        strengths: strengths(&found.singular_values, share_of(found.squares)),
         findings: vec![
             Finding::new(Severity::Note, sentence).advised("X·V·diag(1/s) gives them, row by row"),
         ],
@@ -200,6 +200,11 @@ fn pivoted_qr(x: View<'_, f64>, names: &[String]) -> Result<Decomposed, LinearEr
     Ok(made)
 }
 
+/// The share that the square of a value has of `squares`; of nothing it is 0.
+fn share_of(squares: f64) -> impl Fn(f64) -> f64 {
+    move |value| if squares > 0.0 { value * value / squares } else { 0.0 }
+}
+
 /// Values with their squares' shares of `total`.
 pub(super) fn strengths(values: &[f64], shares: impl Fn(f64) -> f64) -> Vec<Strength> {
     let mut sum = 0.0;
@@ -229,7 +234,7 @@ fn svd(x: View<'_, f64>, rank: Option<usize>, randomized: Option<u64>) -> Result
     Ok(Decomposed {
         method: randomized.map(|seed| format!("random projection, seed {seed}")),
         strength_name: "singular value",
-        strengths: strengths(&found.singular_values, |s| s * s / total),
+        strengths: strengths(&found.singular_values, share_of(total)),
         ..plain("SVD", "X = U·diag(s)·Vᵀ", factors)
     })
 }

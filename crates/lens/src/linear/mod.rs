@@ -15,7 +15,8 @@ pub use decomposed::{
 pub(crate) use fitted::common;
 pub use fitted::{
     Coefficients, Computation, Encoded, FitFacts, Fitted, FittedDependency, FittedRank, Label, Measure,
-    Term as FittedTerm, Tried, constrained, kernel, least_squares, logistic, ridge,
+    Term as FittedTerm, Tried, broken_dependencies, constrained, kernel, least_squares, logistic,
+    other_weights, ridge,
 };
 pub use measured::{
     AgainstAnswer, ColumnAngle, ColumnAngles, ColumnMeasures, ColumnOrthogonality, HullAnswer, IndexShares,

@@ -67,8 +67,11 @@ impl RidgePath {
             // Leaving rows out is giving them no weight.
             let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
             let kept: Vec<f64> = (0..n).map(|i| if fold_of[i] == fold { 0.0 } else { weight(i) }).collect();
-            if kept.iter().all(|&w| w == 0.0) {
+            if !(0..n).any(|i| fold_of[i] == fold && weight(i) > 0.0) {
                 continue;
+            }
+            if kept.iter().all(|&w| w == 0.0) {
+                return self.chosen(&data, &moments, self.unknown(), data.weighted_rows());
             }
             for (k, fit) in self.run(x, y, Some(&kept))?.iter().enumerate() {
                 let fitted = fit.predict(x)?;
@@ -77,7 +80,7 @@ impl RidgePath {
                 errors[k] += left_out.map(error).sum::<f64>() / data.total;
             }
         }
-        Ok(self.chosen(&data, &moments, errors))
+        self.chosen(&data, &moments, errors, data.weighted_rows())
     }
 
     /// The same of rows that were not kept: one summary per fold, and target `target` of them.
@@ -112,21 +115,25 @@ impl RidgePath {
             before.push(next);
         }
         let all = StandIn::new(OPERATION, &before[folds.len()], target, self.intercept)?;
+        let seen = before[folds.len()].rows();
         let (data, moments) = all.prepared(OPERATION, self.lowest())?;
         let mut errors = vec![0.0; self.alphas.len()];
         let mut after = before[0].clone();
         for (fold, others) in folds.iter().zip(&mut before).rev() {
             others.merge(&after)?;
             after.merge(fold)?;
-            if others.rows() == 0 || fold.rows() == 0 {
+            if fold.rows() == 0 {
                 continue;
+            }
+            if others.rows() == 0 {
+                return self.chosen(&data, &moments, self.unknown(), seen);
             }
             let left_out = StandIn::new(OPERATION, fold, target, true)?;
             for (error, fit) in errors.iter_mut().zip(self.fit_summary(others, target)?) {
                 *error += left_out.squared_errors(&fit) / all.total();
             }
         }
-        Ok(self.chosen(&data, &moments, errors))
+        self.chosen(&data, &moments, errors, seen)
     }
 }
 

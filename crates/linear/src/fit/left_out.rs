@@ -55,12 +55,12 @@ impl RidgePath {
         let (data, moments) = prepared(OPERATION, x, y, weights, self.intercept, self.lowest())?;
         let sums = Rotated::new(&self.alphas, &data, &moments).map(|rotated| rotated.sums(&data, &moments));
         let errors = self.errors(sums, data.total);
-        Ok(self.chosen(&data, &moments, errors))
+        self.chosen(&data, &moments, errors, data.weighted_rows())
     }
 
     /// Mean squared errors from their sums; infinite where there are none.
     fn errors(&self, sums: Option<Vec<f64>>, total: f64) -> Vec<f64> {
-        let sums = sums.unwrap_or_else(|| vec![f64::INFINITY; self.alphas.len()]);
+        let sums = sums.unwrap_or_else(|| self.unknown());
         sums.iter().map(|sum| sum / total).collect()
     }
 }
@@ -155,7 +155,7 @@ impl LeaveOneOut {
         )?;
         let sums = self.rotated.is_some().then_some(self.sums);
         let errors = self.path.errors(sums, self.rows.total());
-        Ok(self.path.chosen(&self.rows.data(), &self.rows.moments(), errors))
+        self.path.chosen(&self.rows.data(), &self.rows.moments(), errors, self.expected)
     }
 }
 

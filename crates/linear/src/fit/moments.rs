@@ -46,6 +46,11 @@ pub(crate) struct Data<'a, T> {
 }
 
 impl<T: Element> Data<'_, T> {
+    /// Rows with a weight above zero.
+    pub(crate) fn weighted_rows(&self) -> u64 {
+        self.weights.map_or(self.rows(), |w| w.iter().filter(|w| **w > 0.0).count()) as u64
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.x.dims()[0]
     }

@@ -69,6 +69,11 @@ impl RidgePath {
         Ok(RidgePath::new(alphas.collect()))
     }
 
+    /// An error for each penalty where some rows have no others to be predicted from.
+    pub(super) fn unknown(&self) -> Vec<f64> {
+        vec![f64::INFINITY; self.alphas.len()]
+    }
+
     pub(super) fn lowest(&self) -> f64 {
         self.alphas.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -151,16 +156,24 @@ impl RidgePath {
         fits.collect()
     }
 
-    /// The fit with the least error; of equal ones the first.
+    /// The fit with the least error; of equal ones the first. Where all are infinite there is nothing to choose by: too few `rows`
+    /// have a weight above zero.
     pub(super) fn chosen<T: Element>(
         &self,
         data: &Data<'_, T>,
         moments: &Moments,
         errors: Vec<f64>,
-    ) -> RidgeChoice {
+        rows: u64,
+    ) -> Result<RidgeChoice, LinearError> {
+        let some = errors.len() == 1 || errors.iter().any(|error| *error < f64::INFINITY);
+        argument(OPERATION, "rows to choose a penalty by").in_range(
+            rows as f64,
+            some,
+            "enough that each can be predicted from the others",
+        )?;
         let best = (1..errors.len()).fold(0, |best, k| if errors[k] < errors[best] { k } else { best });
         let alone = RidgePath { alphas: vec![self.alphas[best]], intercept: self.intercept };
         let fit = alone.solutions(data, moments).swap_remove(0);
-        RidgeChoice { fit, errors }
+        Ok(RidgeChoice { fit, errors })
     }
 }

@@ -48,6 +48,28 @@ pub fn least_squares(fit: &LinearFit, facts: &FitFacts) -> Result<Fitted, Linear
     Ok(fitted)
 }
 
+/// What it says of rows to predict that some break a dependency of the columns; `broken` has the first that each row breaks.
+pub fn broken_dependencies(fit: &LinearFit, broken: &[Option<usize>], names: &[String]) -> Option<Finding> {
+    let mut counts = vec![0_usize; fit.dependencies().len()];
+    broken.iter().flatten().for_each(|&k| counts[k] += 1);
+    let (most, _) = counts.iter().enumerate().max_by_key(|&(k, count)| (count, std::cmp::Reverse(k)))?;
+    let rows: usize = counts.iter().sum();
+    if rows == 0 {
+        return None;
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let formula = fit.dependencies()[most].short_formula(&names, common::FEW_TERMS);
+    let others = if counts[most] < rows { " or another dependency" } else { "" };
+    let (verb, whose) =
+        if rows == 1 { ("breaks", "its prediction is") } else { ("break", "their predictions are") };
+    let sentence = format!(
+        "{rows} of {} to predict {verb} `{formula}`{others}: {whose} not determined by the data",
+        counted(broken.len(), "row", "rows")
+    );
+    let advice = "fit rows that break it too, or leave the column out; there is no interval for such rows";
+    Some(Finding::new(Severity::Serious, sentence).advised(advice))
+}
+
 fn term(
     fit: &LinearFit,
     name: &str,

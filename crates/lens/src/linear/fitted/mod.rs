@@ -6,8 +6,8 @@ mod least_squares;
 mod others;
 
 pub use classes::{Label, logistic};
-pub use least_squares::least_squares;
-pub use others::{constrained, kernel, ridge};
+pub use least_squares::{broken_dependencies, least_squares};
+pub use others::{constrained, kernel, other_weights, ridge};
 
 use super::{Finding, Severity, counted};
 use crate::array::number;
@@ -88,6 +88,14 @@ pub struct Fitted {
     pub encodings: Vec<Encoded>,
     /// How it was computed.
     pub computation: Computation,
+}
+
+impl Fitted {
+    /// One more finding, where there is one.
+    pub fn add(&mut self, finding: Option<Finding>) {
+        self.findings.extend(finding);
+        self.findings = sorted(std::mem::take(&mut self.findings));
+    }
 }
 
 /// The terms of one class, or of the only equation.

@@ -1,8 +1,12 @@
 //! Ridge, constrained and kernel fits.
 
+use super::common::FEW_TERMS;
 use super::{FitFacts, Fitted, Measure, Tried};
 use crate::linear::{Finding, Severity, counted, r_squared, short};
+use spanwise_linear::LinearFit;
+use spanwise_linear::fit::least_squares::Dependency;
 use spanwise_linear::fit::{ConstrainedFit, Kernel, KernelRidgeFit, RidgeFit, RidgeMethod};
+use std::iter::once;
 
 /// What a ridge fit says; `tried` are the penalties it was chosen from, `rule` how.
 pub fn ridge(fit: &RidgeFit, tried: Vec<Tried>, rule: Option<&str>, facts: &FitFacts) -> Fitted {
@@ -82,8 +86,40 @@ pub fn constrained(fit: &ConstrainedFit, simplex: bool, squares: f64, facts: &Fi
     fitted
 }
 
+/// What it says where other weights that keep to the rule fit as well: some along a dependency of the columns, as `free`, least
+/// squares of the same table, has found them.
+pub fn other_weights(
+    fit: &ConstrainedFit,
+    simplex: bool,
+    free: &LinearFit,
+    names: &[String],
+) -> Option<Finding> {
+    let weights = &fit.coefficients;
+    // Along `column − Σ a·other` predictions stay; a weight of 0 can only grow.
+    let can_move = |found: &&Dependency| {
+        let steps = || once((found.column, 1.0)).chain(found.terms.iter().map(|&(j, a)| (j, -a)));
+        let along = |sign: f64| steps().all(|(j, step)| weights[j] > 0.0 || sign * step >= 0.0);
+        let sum: f64 = steps().map(|(_, step)| step).sum();
+        (along(1.0) || along(-1.0)) && (!simplex || sum.abs() < SAME_SUM)
+    };
+    let found = free.dependencies().iter().find(can_move)?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let formula = found.short_formula(&names, FEW_TERMS);
+    let column = names[found.column];
+    let sentence = format!("other weights fit as well: `{column}` depends on other columns ({formula})");
+    Some(Finding::new(Severity::Serious, sentence).advised(format!("leave `{column}` out")))
+}
+
+/// Steps that add up to less than this leave the sum of the weights as it is.
+const SAME_SUM: f64 = 1e-9;
+/// A residual below this share of the target is rounding.
+const ROUNDING: f64 = 1e-13;
+
 fn exact_or_not(residual: f64, total: f64) -> Finding {
     let share = if total > 0.0 { (residual / total).sqrt() } else { 0.0 };
+    if share < ROUNDING {
+        return Finding::new(Severity::Note, "the residual is 0, to rounding");
+    }
     let sentence = format!("the residual is {} of the target's length", super::super::percent(share));
     Finding::new(Severity::Note, sentence)
 }

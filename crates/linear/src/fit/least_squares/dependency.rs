@@ -32,7 +32,7 @@ impl Dependency {
     ///
     /// `≈` instead of `=` says that a coefficient is shown rounded and the formula was not verified with it.
     pub fn formula(&self, names: &[&str]) -> String {
-        let shown = |c: f64| if self.exact { short_number(c).unwrap_or(c) } else { c };
+        let shown = |c: f64| self.shown(c);
         let terms: Vec<(usize, f64)> = self.terms.iter().map(|&(j, c)| (j, shown(c))).collect();
         let (column, constant) = (self.column, shown(self.constant));
         Formula { column, constant, terms: &terms, exact: self.exact }.written(names)
@@ -46,6 +46,23 @@ impl Dependency {
         let shown = Dependency { terms: self.terms[..most].to_vec(), constant: 0.0, ..self.clone() };
         let more = self.terms.len() - most + usize::from(self.constant != 0.0);
         format!("{} + … and {more} more", shown.formula(names))
+    }
+
+    /// A coefficient as the formula shows it.
+    fn shown(&self, c: f64) -> f64 {
+        if self.exact { short_number(c).unwrap_or(c) } else { c }
+    }
+
+    /// Whether a row breaks the formula by more than `share` of the sizes of its terms.
+    pub(super) fn is_broken(&self, share: f64, value: impl Fn(usize) -> f64) -> bool {
+        let (own, constant) = (value(self.column), self.shown(self.constant));
+        let (mut left, mut size) = (own - constant, own.abs() + constant.abs());
+        for &(j, c) in &self.terms {
+            let part = self.shown(c) * value(j);
+            left -= part;
+            size += part.abs();
+        }
+        left.abs() > share * size
     }
 
     /// Whether the formula speaks of column `j`.

@@ -2,6 +2,7 @@
 //!
 //! With A = Q R the leverage of row i is `w ‖R⁻ᵀ a‖²`: the R⁻¹ of the fit is applied to each row, in parallel.
 
+use super::dependency::Dependency;
 use super::model::{Interval, LinearFit};
 use super::solver::Solver;
 use crate::check::{self, argument};
@@ -12,6 +13,8 @@ use spanwise_kernels::tall::{Tall, Twofold, residuals};
 
 /// Rows to a work item.
 const CHUNK: usize = 512;
+/// A formula that holds to this share of the sizes of its terms is not broken: rounding of its coefficients leaves less.
+const UNBROKEN: f64 = 1e-9;
 
 /// The influence of each row on the fit of one target.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,8 +135,49 @@ impl LinearFit {
         residual
     }
 
-    /// For each row of `x`, the interval that holds a new observation of target `index` with probability `confidence`.
-    /// That of the mean alone is [`LinearFit::mean_intervals`].
+    /// For each row of `x` the first of the [dependencies](LinearFit::dependencies) that it breaks. The rows of the fit keep to all of
+    /// them, so they do not determine what is predicted there: it is a matter of which solution was taken.
+    ///
+    /// ```
+    /// use spanwise_kernels::View;
+    /// use spanwise_linear::LeastSquares;
+    ///
+    /// let x = View::new(&[1.0, 3.0, 2.0, 4.0, 5.0, 7.0, 6.0, 8.0], &[4, 2])?; // the second is the first plus 2
+    /// let fit = LeastSquares::new().fit(&x, &[1.0, 2.5, 5.0, 6.5][..])?;
+    /// let rows = View::new(&[3.0, 5.0, 3.0, 9.0], &[2, 2])?;
+    /// assert_eq!(fit.broken_dependencies(&rows)?, [None, Some(0)]);
+    /// assert!(fit.prediction_intervals(&rows, 0, 0.95)?[1].lower.is_nan());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn broken_dependencies(
+        &self,
+        x: &(impl RowSource + ?Sized),
+    ) -> Result<Vec<Option<usize>>, LinearError> {
+        let x = &Borrowed(x);
+        self.check_columns("predict", x)?;
+        let mut all = vec![None; x.rows()];
+        if self.dependencies.is_empty() {
+            return Ok(all);
+        }
+        // What a formula leaves of all rows together may be that of one.
+        let rows = (self.rows as f64).sqrt();
+        let share = |found: &Dependency| {
+            UNBROKEN.max(8.0 * self.rank.tolerance).max(8.0 * rows * found.relative_residual)
+        };
+        let shares: Vec<f64> = self.dependencies.iter().map(share).collect();
+        for (c, out) in all.chunks_mut(CHUNK).enumerate() {
+            let mut scratch = Vec::new();
+            let block = x.block(c * CHUNK, out.len(), &mut scratch);
+            for (i, out) in out.iter_mut().enumerate() {
+                let mut formulas = self.dependencies.iter().zip(&shares);
+                *out = formulas.position(|(found, &share)| found.is_broken(share, |j| block.get(i, j)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// For each row of `x`, the interval that holds a new observation of target `index` with probability `confidence`; NaN where
+    /// the row [breaks a dependency](LinearFit::broken_dependencies). That of the mean alone is [`LinearFit::mean_intervals`].
     pub fn prediction_intervals(
         &self,
         x: &(impl RowSource + ?Sized),
@@ -143,7 +187,8 @@ impl LinearFit {
         self.intervals(&Borrowed(x), index, confidence, 1.0)
     }
 
-    /// For each row of `x`, the interval that holds the mean of target `index` there with probability `confidence`.
+    /// For each row of `x`, the interval that holds the mean of target `index` there with probability `confidence`; NaN where
+    /// the row [breaks a dependency](LinearFit::broken_dependencies).
     pub fn mean_intervals(
         &self,
         x: &(impl RowSource + ?Sized),
@@ -165,7 +210,11 @@ impl LinearFit {
         let reach = self.t_quantile(confidence)? * statistics.residual_deviation;
         let leverage = self.leverage(x, None)?;
         let predicted = self.predict(x)?;
+        let broken = self.broken_dependencies(x)?;
         let interval = |(i, h): (usize, &f64)| {
+            if broken[i].is_some() {
+                return Interval { lower: f64::NAN, upper: f64::NAN };
+            }
             let (middle, reach) = (predicted[(i, index)], reach * (noise + h).sqrt());
             Interval { lower: middle - reach, upper: middle + reach }
         };
