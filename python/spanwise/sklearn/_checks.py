@@ -35,9 +35,9 @@ def seed(random_state: Any) -> int:
 
 
 def regression(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, *, multi_output: bool = True
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, multi_output: bool = True, least: int = 1
 ) -> tuple[Array, Array, F64 | None]:
-    """Checked data. Whether numbers are finite is left to the fit, which says where one is not."""
+    """Checked data of ``least`` rows or more. Whether numbers are finite is left to the fit, which says where one is not."""
     X, y = validate_data(
         estimator,
         X,
@@ -46,6 +46,7 @@ def regression(
         y_numeric=True,
         multi_output=multi_output,
         ensure_all_finite=False,
+        ensure_min_samples=least,
     )
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
     if weights is not None:

@@ -150,7 +150,7 @@ class RidgeCV(Ridge):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fits ``X`` (n, d) to ``y`` (n,) or (n, t), with one weight ≥ 0 per row where given."""
-        X, y, weights = regression(self, X, y, sample_weight)
+        X, y, weights = regression(self, X, y, sample_weight, least=2)
         alphas = [float(alpha) for alpha in np.asarray(self.alphas, dtype=np.float64).ravel()]
         if self.cv is None:
             errors = _spanwise.ridge_errors(X, y, alphas, weights, bool(self.fit_intercept))
