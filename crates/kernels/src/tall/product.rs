@@ -34,7 +34,9 @@ pub fn multiply(x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
 pub(super) fn multiply_on(isa: Isa, x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
     assert_eq!(w.len(), x.cols(), "one weight a column");
     assert_eq!(out.len(), x.rows(), "one result a row");
-    let grain = (GRAIN / w.len().max(1)).next_multiple_of(STRIP);
+    // Whole strips where the rows are many; few long rows are shared as well.
+    let rows = GRAIN / w.len().max(1);
+    let grain = rows.next_multiple_of(if rows < STRIP { 64 } else { STRIP });
     let cost = COST * w.len() * out.len();
     crew::each(cost, out.chunks_mut(grain).enumerate(), |(i, out)| {
         stop::check();
