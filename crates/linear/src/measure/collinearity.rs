@@ -27,10 +27,13 @@ pub struct Inflation {
 /// Condition indices and variance proportions after Belsley.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionIndices {
-    /// `σ₁ / σₖ`, smallest first; infinite where σₖ is 0. Above 30 a dependency is usually called strong.
+    /// `σ₁ / σₖ`, smallest first; infinite where σₖ is 0 up to rounding. Above 30 a dependency is usually called
+    /// strong.
     pub indices: Vec<f64>,
     /// Row `k`, column `j`: the share of coefficient `j`'s variance that comes from direction `k`. Each column adds
     /// up to 1. Two or more large shares in a row with a large index name the columns that depend on each other.
+    /// Infinite variance, that of columns in an exact dependency, is shared equally among the infinite indices: which
+    /// of such directions is which is not determined.
     pub proportions: Matrix,
     /// Whether column 0 of `proportions` is the intercept; the columns of X follow.
     pub intercept: bool,
@@ -75,14 +78,13 @@ pub(super) fn inflation_of(
         unit.row_mut(i).iter_mut().zip(&constant).for_each(|(x, &is)| *x = if is { 0.0 } else { *x });
     }
     let Svd { singular_values: s, v, .. } = factored(X, &unit, Vectors::Thin)?;
-    let floor = tolerance * s[0];
+    let there = s.iter().take_while(|&&sigma| sigma > tolerance * s[0]).count();
     let vif: Vec<f64> = (0..p)
         .map(|j| {
-            let tied = (0..p).any(|k| s[k] <= floor && v[(j, k)].abs() > 1e-6);
-            if constant[j] || tied {
+            if constant[j] || tied(&v, j, there) {
                 return f64::INFINITY;
             }
-            let sum: f64 = (0..p).filter(|&k| s[k] > floor).map(|k| (v[(j, k)] / s[k]).powi(2)).sum();
+            let sum: f64 = (0..there).map(|k| (v[(j, k)] / s[k]).powi(2)).sum();
             sum.max(1.0)
         })
         .collect();
@@ -97,26 +99,43 @@ pub fn condition_indices<T: Element>(
     intercept: bool,
 ) -> Result<ConditionIndices, LinearError> {
     X.not_empty(&x)?;
-    condition_indices_of(&factor_of(&x, intercept)?, intercept)
+    condition_indices_of(&factor_of(&x, intercept)?, intercept, x.precision())
 }
 
 /// The same from the square factor of the columns, after the ones where `intercept`.
 pub(super) fn condition_indices_of(
     factor: &Matrix,
     intercept: bool,
+    precision: f64,
 ) -> Result<ConditionIndices, LinearError> {
     let unit = unit_columns(factor).0;
     let Svd { singular_values: s, v, .. } = factored(X, &unit, Vectors::Thin)?;
     let columns = s.len();
-    // Below a rounding of σ₁ a singular value is noise; used as it is, it would claim all variance of every column.
-    let unit = if s[0] > 0.0 { s[0] } else { 1.0 };
-    let share = |j: usize, k: usize| (v[(j, k)] / (s[k] / unit).max(f64::EPSILON)).powi(2);
-    let totals: Vec<f64> = (0..columns).map(|j| (0..columns).map(|k| share(j, k)).sum()).collect();
+    let floor = rank_tolerance_of(columns, precision) * s[0];
+    let there = s.iter().take_while(|&&sigma| sigma > floor).count();
+    let proportions = (0..columns).map(|j| {
+        let mut shares = vec![0.0; columns];
+        if tied(&v, j, there) {
+            shares[there..].fill(1.0 / (columns - there) as f64);
+        } else {
+            let parts = shares[..there].iter_mut().enumerate();
+            parts.for_each(|(k, share)| *share = (v[(j, k)] * (s[0] / s[k])).powi(2));
+            let total: f64 = shares.iter().sum();
+            shares.iter_mut().for_each(|share| *share /= total);
+        }
+        shares
+    });
+    let proportions: Vec<Vec<f64>> = proportions.collect();
     Ok(ConditionIndices {
-        indices: s.iter().map(|&sigma| if sigma > 0.0 { s[0] / sigma } else { f64::INFINITY }).collect(),
-        proportions: Matrix::from_fn(columns, columns, |k, j| share(j, k) / totals[j]),
+        indices: s.iter().map(|&sigma| if sigma > floor { s[0] / sigma } else { f64::INFINITY }).collect(),
+        proportions: Matrix::from_fn(columns, columns, |k, j| proportions[j][k]),
         intercept,
     })
+}
+
+/// Whether column `j` takes part in a direction that is nothing: those of `v` from `there` on.
+fn tied(v: &Matrix, j: usize, there: usize) -> bool {
+    (there..v.cols()).any(|k| v[(j, k)].abs() > 1e-6)
 }
 
 /// The triangular factor of `x`, after a column of ones where `intercept`, padded with zero rows to a square.

@@ -156,7 +156,25 @@ fn variance_proportions_name_the_columns_that_go_together() {
         assert!(close(found.proportions.col(j).iter().sum(), 1.0));
     }
     let zero = condition_indices(Matrix::zeros(3, 2).view(), false).unwrap();
-    assert!(zero.proportions.as_slice().iter().all(|x| !x.is_infinite()));
+    assert!(zero.proportions.as_slice().iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn exact_dependencies_take_all_variance_of_their_columns_and_none_of_others() {
+    // Columns 2 and 4 are made of the intercept, 0 and 1; column 3 stands by itself.
+    let base = wavy(60, 5);
+    let x = Matrix::from_fn(60, 5, |i, j| match j {
+        2 => base[(i, 0)] + 2.0,
+        4 => 3.0 * base[(i, 1)] - base[(i, 0)],
+        _ => base[(i, j)],
+    });
+    let found = condition_indices(x.view(), true).unwrap();
+    assert_eq!(found.indices[4..], [f64::INFINITY; 2]);
+    assert!(found.indices[3] < 30.0, "{:?}", found.indices);
+    for k in 4..6 {
+        assert_eq!(found.proportions.row(k), [0.5, 0.5, 0.5, 0.5, 0.0, 0.5]);
+    }
+    assert!(close(found.proportions.col(4).iter().sum(), 1.0));
 }
 
 fn formulas(x: &Matrix, intercept: bool) -> Vec<String> {

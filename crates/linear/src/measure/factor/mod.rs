@@ -249,7 +249,7 @@ impl Factor {
 
     /// See [`condition_indices`](super::condition_indices).
     pub fn condition_indices(&self, intercept: bool) -> Result<ConditionIndices, LinearError> {
-        condition_indices_of(&self.square(intercept), intercept)
+        condition_indices_of(&self.square(intercept), intercept, self.precision)
     }
 
     /// What may be left of a column for it to count as dependent where no other `tolerance` is given.
