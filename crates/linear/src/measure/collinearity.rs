@@ -118,10 +118,13 @@ pub(super) fn condition_indices_of(
         if tied(&v, j, there) {
             shares[there..].fill(1.0 / (columns - there) as f64);
         } else {
-            let parts = shares[..there].iter_mut().enumerate();
-            parts.for_each(|(k, share)| *share = (v[(j, k)] * (s[0] / s[k])).powi(2));
+            for (k, share) in shares[..there].iter_mut().enumerate() {
+                *share = (v[(j, k)] * (s[0] / s[k])).powi(2);
+            }
             let total: f64 = shares.iter().sum();
-            shares.iter_mut().for_each(|share| *share /= total);
+            for share in &mut shares {
+                *share /= total;
+            }
         }
         shares
     });
