@@ -3,11 +3,11 @@
 //! Each element is used once, so there is nothing to pack and nothing to keep: the loops only have to read forward and
 //! have enough sums in flight. Row-major memory with few columns takes LANES rows at once (a single short row would spend
 //! its time adding up lanes); with many columns, one row after another with four sums. Column-major memory goes by
-//! strips of rows whose result stays in the first cache.
+//! strips of rows whose result stays in the second cache, or the first.
 
 use super::tree::{self, Cut};
 use super::{Block, Layout, RowSource};
-use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch, prefetch_near};
+use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch, prefetch, prefetch_near};
 use crate::{crew, stop};
 
 /// Up to this many columns several rows are taken at once.
@@ -18,8 +18,10 @@ const AHEAD: usize = 1024;
 const LINE: usize = 8;
 /// Elements of X to a work item. Smaller ones read a quarter slower: fetching begins anew with each.
 const GRAIN: usize = 1 << 19;
-/// Rows to a strip of column-major memory: two columns, the next two and the result fit the first cache.
-const STRIP: usize = 1024;
+/// Rows to a strip of column-major memory: a run of pages of each column, while the result stays near.
+const STRIP: usize = 2048;
+/// Columns of a strip that are added at a time.
+const TOGETHER: usize = 4;
 /// What a number of X costs, in multiplications at full speed: it has to come from memory.
 const COST: usize = 8;
 
@@ -145,30 +147,35 @@ impl Multiply<'_> {
         }
     }
 
-    /// Rows from `start` of column-major memory, two columns at a time.
+    /// Rows from `start` of column-major memory, [`TOGETHER`] columns at a time.
     #[inline(always)]
     fn strip<S: Lanes<f64>>(&self, isa: S, stride: usize, start: usize, out: &mut [f64]) {
         let (d, rows) = (self.w.len(), out.len());
         let column = |j: usize| &self.x.data()[j * stride + start..][..rows];
         out.fill(self.offset);
-        for j in (0..d - d % 2).step_by(2) {
-            let (x0, x1) = (column(j), column(j + 1));
-            let (w0, w1) = (isa.splat(self.w[j]), isa.splat(self.w[j + 1]));
+        let grouped = d - d % TOGETHER;
+        for j in (0..grouped).step_by(TOGETHER) {
+            let columns = [column(j), column(j + 1), column(j + 2), column(j + 3)];
+            let mut w = [isa.zero(); TOGETHER];
+            w.iter_mut().zip(&self.w[j..]).for_each(|(w, &number)| *w = isa.splat(number));
             // The next columns, or the first ones of the next strip.
-            let (next, count) = if j + 2 < d { ((j + 2) * stride, 2.min(d - j - 2)) } else { (rows, 2) };
-            let next = self.x.data().as_ptr().wrapping_add(next + start);
+            let after = j + TOGETHER;
+            let (next, count) = if after < d { (after * stride, d - after) } else { (rows, d) };
+            let (next, count) = (self.x.data().as_ptr().wrapping_add(next + start), count.min(TOGETHER));
             for k in (0..rows).step_by(S::LANES) {
                 let end = rows.min(k + S::LANES);
                 if k % LINE == 0 {
-                    (0..count).for_each(|i| prefetch_near(next.wrapping_add(i * stride + k)));
+                    (0..count).for_each(|i| prefetch(next.wrapping_add(i * stride + k)));
                 }
-                let sum = isa.mul_add(load(isa, &x0[k..end]), w0, load(isa, &out[k..end]));
-                let other = isa.mul(load(isa, &x1[k..end]), w1);
-                isa.store_first(isa.add(sum, other), &mut out[k..end]);
+                let mut sum = load(isa, &out[k..end]);
+                for i in 0..TOGETHER {
+                    sum = isa.mul_add(load(isa, &columns[i][k..end]), w[i], sum);
+                }
+                isa.store_first(sum, &mut out[k..end]);
             }
         }
-        if d % 2 == 1 {
-            out.iter_mut().zip(column(d - 1)).for_each(|(out, x)| *out += x * self.w[d - 1]);
+        for j in grouped..d {
+            out.iter_mut().zip(column(j)).for_each(|(out, x)| *out += x * self.w[j]);
         }
     }
 }
