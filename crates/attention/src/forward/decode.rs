@@ -18,6 +18,9 @@ const MOST_RUNS: usize = 8;
 /// A run has at least about so many keys.
 const KEYS_PER_RUN: usize = 1024;
 
+/// Bytes of keys and values that no cache holds.
+const FAR: usize = 32 << 20;
+
 /// Whether a problem of this shape is computed here.
 pub(super) fn suits(sizes: &Sizes) -> bool {
     sizes.h > 0 && sizes.n > 0 && sizes.h / sizes.g * sizes.n <= FEW_ROWS && !has_few_keys(sizes)
@@ -36,17 +39,18 @@ pub(super) fn run<T: Storage>(
     (lse, wants_lse): (&mut [f64], bool),
     shared: bool,
 ) {
-    let Sizes { b, h, g, n, m, e, .. } = problem.sizes;
+    let Sizes { b, h, g, n, m, d, e, .. } = problem.sizes;
     let rows = h / g * n;
     let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
     let keys = m.div_ceil(runs).next_multiple_of(64);
+    let far = [g, m, d + e, size_of::<T>()].into_iter().fold(b, usize::saturating_mul) >= FAR;
     let item = |of: usize| Item { batch: of / g, group: of % g, rows: 0..rows, size: rows };
     let span = |run: usize| Span { start: run * keys, end: ((run + 1) * keys).min(m) };
     let one = |at: usize, scratch: &mut Scratch<T::Real>| -> Run<T::Real> {
         let item = item(at / runs);
         let layout = Layout::of_rows(problem, &item, 0..rows);
         let (block, keys) = (layout.block(problem, &item), span(at % runs));
-        T::Real::dispatch(isa, Rowwise { block, keys, scratch })
+        T::Real::dispatch(isa, Rowwise { block, keys, far, scratch })
     };
     let (team, stopped) = (problem.team, || problem.is_stopped());
     if e > 0 && (runs == 1 || b * g >= ENOUGH_GROUPS) {
@@ -57,9 +61,11 @@ pub(super) fn run<T: Storage>(
             let item = item(of);
             layout.lay(problem, &item, 0..rows);
             let block = layout.block(problem, &item);
-            let mut total = T::Real::dispatch(isa, Rowwise { block, keys: span(0), scratch: &mut *scratch });
+            let mut total =
+                T::Real::dispatch(isa, Rowwise { block, keys: span(0), far, scratch: &mut *scratch });
             for run in 1..runs {
-                let run = T::Real::dispatch(isa, Rowwise { block, keys: span(run), scratch: &mut *scratch });
+                let run =
+                    T::Real::dispatch(isa, Rowwise { block, keys: span(run), far, scratch: &mut *scratch });
                 total.merge(&run);
                 scratch.give_back(run);
             }

@@ -222,7 +222,8 @@ impl<'a, T: Storage> Job<'_, 'a, T> {
                 T::Real::dispatch(self.isa, kernel);
             } else if few {
                 let keys = Span { start: 0, end: self.problem.sizes.m };
-                let mut run = T::Real::dispatch(self.isa, Rowwise { block, keys, scratch: &mut *scratch });
+                let mut run =
+                    T::Real::dispatch(self.isa, Rowwise { block, keys, far: false, scratch: &mut *scratch });
                 run.finish(&block, out, (lse, wants_lse));
                 scratch.give_back(run);
             } else {

@@ -20,9 +20,31 @@ pub(super) const HIDDEN: f64 = -1.0;
 pub(super) const TOGETHER: usize = 64;
 
 /// `s += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; the columns of `s` lie as
-/// [`Storage::load_two_at`] gives them.
+/// [`Storage::load_two_at`] gives them. If the values are far, later ones are
+/// asked for in between.
 #[inline(always)]
 pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    weights: &[T::Real],
+    values: Rows<'_, T>,
+    far: bool,
+    sums: &mut [T::Real],
+) {
+    if far {
+        add_asking::<T, S, true>(isa, weights, values, sums);
+    } else {
+        add_asking::<T, S, false>(isa, weights, values, sums);
+    }
+}
+
+/// Whether the values of rows of `width` numbers are added one after another, however many are given at once.
+#[inline(always)]
+pub(super) fn one_by_one<A: Real, S: Float<A>>(width: usize) -> bool {
+    width.is_multiple_of(8 * S::LANES)
+}
+
+#[inline(always)]
+fn add_asking<T: Storage, S: Float<T::Real>, const ASK: bool>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -31,17 +53,17 @@ pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
     let mut column = 0;
     if S::REGISTERS == Registers::ThirtyTwo {
         while sums.len() - column >= 16 * S::LANES {
-            column += add_columns::<T, S, 16, 1>(isa, weights, values, sums, column);
+            column += add_columns::<T, S, 16, 1, ASK>(isa, weights, values, sums, column);
         }
     } else if sums.len() > 8 * S::LANES {
         column = add_rows::<T, S>(isa, weights, values, sums);
     }
     while column < sums.len() {
         column += match (sums.len() - column) / S::LANES {
-            8.. => add_columns::<T, S, 8, 1>(isa, weights, values, sums, column),
-            4.. => add_columns::<T, S, 4, 2>(isa, weights, values, sums, column),
-            2.. => add_columns::<T, S, 2, 4>(isa, weights, values, sums, column),
-            1.. => add_columns::<T, S, 1, 4>(isa, weights, values, sums, column),
+            8.. => add_columns::<T, S, 8, 1, ASK>(isa, weights, values, sums, column),
+            4.. => add_columns::<T, S, 4, 2, ASK>(isa, weights, values, sums, column),
+            2.. => add_columns::<T, S, 2, 4, ASK>(isa, weights, values, sums, column),
+            1.. => add_columns::<T, S, 1, 4, ASK>(isa, weights, values, sums, column),
             0 => add_rest(isa, weights, values, sums, column),
         };
     }
@@ -116,7 +138,7 @@ fn add_scaled<T: Storage, S: Float<T::Real>, const R: usize>(
 
 /// `C` vectors of columns, `R` keys side by side; and how many columns that are.
 #[inline(always)]
-fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize>(
+fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize, const ASK: bool>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -135,7 +157,13 @@ fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize>(
         let end = weights.len().min(start + together);
         for first in (start..end).step_by(R) {
             for r in 0..R {
-                if first + r >= end || weights[first + r] < T::Real::ZERO {
+                if first + r >= end {
+                    continue;
+                }
+                if ASK {
+                    values.ask(first + r, column, C * lanes);
+                }
+                if weights[first + r] < T::Real::ZERO {
                     continue;
                 }
                 let weight = isa.splat(weights[first + r]);

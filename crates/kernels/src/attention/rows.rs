@@ -19,6 +19,10 @@ pub(super) fn fetch<T>(numbers: &[T]) {
     }
 }
 
+/// How far ahead of the row that is read memory is asked for, in bytes: a page. Farther, a processor that has not yet looked up where a
+/// page lies lets the question drop.
+const AHEAD: usize = 4096;
+
 /// Rows of numbers at a fixed distance from each other, each without gaps: keys or values.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a, A> {
@@ -136,6 +140,19 @@ impl<'a, A: Element> Rows<'a, A> {
     #[inline(always)]
     pub(super) fn start(&self) -> *const A {
         self.data.as_ptr().wrapping_offset(self.start)
+    }
+
+    /// Asks for `width` numbers from `column` on of the row a page behind `row`, if rows lie close, or else the next; it need not be
+    /// there.
+    #[inline(always)]
+    pub(super) fn ask(&self, row: usize, column: usize, width: usize) {
+        let rows = (AHEAD / (self.width * size_of::<A>()).max(1)).max(1);
+        let from = self.start().wrapping_offset((row + rows) as isize * self.stride).wrapping_add(column);
+        let mut at = 0;
+        while at < width {
+            prefetch(from.wrapping_add(at));
+            at += LINE / size_of::<A>();
+        }
     }
 
     /// Numbers to a row.

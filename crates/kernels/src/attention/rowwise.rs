@@ -1,16 +1,19 @@
 //! Few query rows against many keys, or any rows against few keys. The former are bound by memory, so each key and each value is read once.
 //!
 //! ```text
-//! for each chunk of keys:
-//!     for each piece:  s[row][key] = q[row]·k[key]     lanes along the width; LANES keys at a time, whose lanes are added up
+//! s = scores of the first chunk of keys
+//! for each chunk:
 //!     soft cap, bias, ALiBi, masks                     masks and biases by vectors, the rest one by one
 //!     m' = max(m, max s);  a = 2^(s − m');  l = l·2^(m − m') + Σa
-//!     for each piece:  o[row] = o[row]·2^(m − m') + Σ a[key]·v[key]
+//!     for each piece, in turn:
+//!         s[row][key] = q[row]·k[key]                  of the next chunk; lanes along the width, LANES keys at a time
+//!         o[row] = o[row]·2^(m − m') + Σ a[key]·v[key] of this one
 //! ```
 //!
-//! While weights are formed nothing is read, so chunks are long. A piece is a whole chunk where that lies in one place, since reading slows
-//! down wherever a loop ends, and otherwise as much of it as lies on one page. The values of a chunk are added up before they are added to
-//! the sums so far; how the chunk is cut into pieces does not change a bit of them.
+//! Memory is read fastest in two places in turn, keys and values, if lines a page ahead are asked for in both: the machine's own
+//! fetching ends where a page does. What comes from a cache is read faster by loops that end rarely and ask for nothing. While weights
+//! are formed nothing is read, so chunks are long. The values of a chunk are added up before they are added to the sums so far; how
+//! the chunk is cut into pieces does not change a bit of them.
 //!
 //! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored. bf16 come as even and odd
 //! halves of words, so queries are parted into halves first and outputs joined last.
@@ -18,7 +21,7 @@
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
 use super::TILE_KEYS;
-use super::add::{HIDDEN, TOGETHER, add_values};
+use super::add::{HIDDEN, TOGETHER, add_values, one_by_one};
 use super::dense::adjust_row;
 use super::exp::exp2;
 use super::part::{Block, Span};
@@ -33,8 +36,11 @@ use std::f64::consts::LOG2_E;
 
 /// Keys whose weights are formed at once: a tile's, which is what [`adjust_row`] takes.
 const CHUNK: usize = TILE_KEYS;
-/// Keys that are read at once where a chunk does not lie in one place; divides [`CHUNK`].
+/// Keys that are read at once where a chunk does not lie in one place; divides [`CHUNK`] and the pages of a cache.
 const PIECE: usize = TOGETHER;
+/// Keys, or values, that are read at once where memory is read in two places in turn, if values are added one after another; divides
+/// [`PIECE`], and is a multiple of the lanes.
+const TURN: usize = 16;
 /// Sums of one product, so that they do not wait for each other.
 const SUMS: usize = 4;
 /// So few products are added up one by one, and not as a square.
@@ -45,6 +51,8 @@ pub struct Rowwise<'a, 'b, T: Storage> {
     pub block: Block<'b, T>,
     /// Which keys.
     pub keys: Span,
+    /// Whether keys and values come from memory, not from a cache.
+    pub far: bool,
     /// Where to work.
     pub scratch: &'a mut Scratch<T::Real>,
 }
@@ -56,7 +64,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
     fn run<S: Float<T::Real>>(self, isa: S) -> Run<T::Real> {
         // Columns are in the order of `Storage::load_two_at` until the end, however keys and values lie: the same sums are formed of
         // a view, of pages and of one array.
-        let Rowwise { block, keys, scratch } = self;
+        let Rowwise { block, keys, far, scratch } = self;
         let (rows, depth, width) = (block.spans.len(), block.keys.width(), block.values.width());
         let mut run = scratch.run(rows, width);
         let scale = T::Real::from_f64(block.factor());
@@ -73,7 +81,8 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
         }
         // How far apart the scores of two rows are: whole vectors.
         let stride = block.keys.rows().next_multiple_of(MOST_LANES).min(CHUNK);
-        let scores = scratch.room.scores.reserve(rows * stride);
+        let (mut scores, mut next) =
+            scratch.room.scores.reserve(2 * rows * stride).split_at_mut(rows * stride);
         let (packed, sums) = scratch
             .wide
             .packed
@@ -81,32 +90,46 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             .split_at_mut(PIECE * depth.max(width));
         let seen =
             block.spans.iter().fold(Span { start: 0, end: 0 }, |hull, &span| hull.hull(span)).common(keys);
-        let mut start = seen.start;
-        while start < seen.end {
-            // Chunks and pieces end at multiples of their size, so that no piece straddles two pages of a cache.
-            let chunk = Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK) };
-            for piece in pieces(&block.keys, chunk) {
-                let scores = &mut scores[piece.start - start..];
-                score::<T, S>(isa, &block.keys, piece, queries, packed, (scores, stride));
-            }
+        let turn = if one_by_one::<T::Real, S>(width) { TURN } else { PIECE };
+        let reading = Reading { far, turn };
+        let mut chunk = chunk_from(seen.start, seen);
+        for piece in reading.pieces(&block.keys, chunk) {
+            let scores = &mut scores[piece.start - chunk.start..];
+            score::<T, S>(isa, (&block.keys, piece, far), queries, packed, (scores, stride));
+        }
+        while !chunk.is_empty() {
             for row in 0..rows {
                 let scores = &mut scores[row * stride..][..chunk.len().next_multiple_of(S::LANES)];
-                adjust(isa, &block, row, start, &mut scores[..chunk.len()]);
+                adjust(isa, &block, row, chunk.start, &mut scores[..chunk.len()]);
                 // Whole vectors: what is behind the last key weighs nothing.
                 scores[chunk.len()..].fill(T::Real::NEG_INFINITY);
                 let out = &mut run.out[row * width..][..width];
                 weigh(isa, scores, [&mut run.max[row], &mut run.sum[row]], out);
-                drop_out(&block, row, start, &mut scores[..chunk.len()]);
+                drop_out(&block, row, chunk.start, &mut scores[..chunk.len()]);
             }
             sums.fill(T::Real::ZERO);
-            for piece in pieces(&block.values, chunk) {
-                let weights = &scores[piece.start - start..];
-                add_piece::<T, S>(isa, &block.values, piece, (weights, stride), packed, sums);
+            let after = chunk_from(chunk.end, seen);
+            let mut keys = reading.pieces(&block.keys, after);
+            let mut values = reading.pieces(&block.values, chunk);
+            // A piece of the next keys, a piece of these values, in turn; then what is left of either.
+            loop {
+                let (key_piece, value_piece) = (keys.next(), values.next());
+                if let Some(piece) = key_piece {
+                    let scores = &mut next[piece.start - after.start..];
+                    score::<T, S>(isa, (&block.keys, piece, far), queries, packed, (scores, stride));
+                }
+                if let Some(piece) = value_piece {
+                    let weights = &scores[piece.start - chunk.start..];
+                    add_piece::<T, S>(isa, (&block.values, piece, far), (weights, stride), packed, sums);
+                }
+                if key_piece.is_none() && value_piece.is_none() {
+                    break;
+                }
             }
             for (o, &sum) in run.out.iter_mut().zip(&*sums) {
                 *o += sum;
             }
-            start = chunk.end;
+            (chunk, scores, next) = (after, next, scores);
         }
         if T::IN_HALVES && width > 0 {
             for out in run.out.chunks_exact_mut(width) {
@@ -141,16 +164,36 @@ fn join_halves<A: Real, S: Float<A>>(line: &mut [A]) {
     }
 }
 
-/// A chunk of keys or values, piece by piece.
+/// The chunk of keys that begins with `start`. Chunks and pieces end at multiples of their size, so that no piece straddles two
+/// pages of a cache.
 #[inline(always)]
-fn pieces<T: Storage>(table: &Table<'_, T>, chunk: Span) -> impl Iterator<Item = Span> {
-    // A chunk that begins elsewhere is cut where pages are, so that keys are grouped alike.
-    let in_one_place =
-        chunk.start.is_multiple_of(PIECE) && Rows::lying(table, [chunk.start, chunk.end]).is_some();
-    let size = if in_one_place { CHUNK } else { PIECE };
-    let first = chunk.start / size;
-    (first..chunk.end.div_ceil(size))
-        .map(move |at| Span { start: at * size, end: (at + 1) * size }.common(chunk))
+fn chunk_from(start: usize, seen: Span) -> Span {
+    Span { start, end: seen.end.min((start / CHUNK + 1) * CHUNK).max(start) }
+}
+
+/// How keys and values are read.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// From memory: in two places in turn. From a cache a loop that ends rarely is faster.
+    far: bool,
+    /// Keys to a turn.
+    turn: usize,
+}
+
+impl Reading {
+    /// A chunk of keys or values, piece by piece.
+    #[inline(always)]
+    fn pieces<T: Storage>(self, table: &Table<'_, T>, chunk: Span) -> impl Iterator<Item = Span> {
+        // A chunk that begins elsewhere is cut where pages are, so that keys are grouped alike.
+        let size = match chunk.start.is_multiple_of(PIECE) {
+            true if self.far => self.turn,
+            true if Rows::lying(table, [chunk.start, chunk.end]).is_some() => CHUNK,
+            _ => PIECE,
+        };
+        let last = if chunk.is_empty() { chunk.start / size } else { chunk.end.div_ceil(size) };
+        (chunk.start / size..last)
+            .map(move |at| Span { start: at * size, end: (at + 1) * size }.common(chunk))
+    }
 }
 
 /// `s[row][key] = q[row]·k[key]` for the keys of a piece, which are widened on the way; `packed` is for those that do not lie
@@ -158,8 +201,7 @@ fn pieces<T: Storage>(table: &Table<'_, T>, chunk: Span) -> impl Iterator<Item =
 #[inline(always)]
 fn score<T: Storage, S: Float<T::Real>>(
     isa: S,
-    keys: &Table<'_, T>,
-    piece: Span,
+    (keys, piece, mut far): (&Table<'_, T>, Span, bool),
     queries: &[T::Real],
     packed: &mut [T::Real],
     (scores, stride): (&mut [T::Real], usize),
@@ -168,13 +210,15 @@ fn score<T: Storage, S: Float<T::Real>>(
     let rows = queries.chunks_exact(keys.width()).zip(scores.chunks_mut(stride));
     if let Some(lying) = Rows::lying(keys, range) {
         for (query, scores) in rows {
-            dots::<T, S>(isa, query, lying, &mut scores[..count]);
+            dots::<T, S>(isa, query, lying, far, &mut scores[..count]);
+            // The next query finds them in a cache.
+            far = false;
         }
     } else {
         pack::<T, S>(isa, keys, piece, packed);
         for (query, scores) in rows {
             let keys = Rows::gapless(packed, keys.width());
-            dots(isa, query, keys, &mut scores[..count]);
+            dots(isa, query, keys, false, &mut scores[..count]);
         }
     }
 }
@@ -183,8 +227,7 @@ fn score<T: Storage, S: Float<T::Real>>(
 #[inline(always)]
 fn add_piece<T: Storage, S: Float<T::Real>>(
     isa: S,
-    values: &Table<'_, T>,
-    piece: Span,
+    (values, piece, mut far): (&Table<'_, T>, Span, bool),
     (weights, stride): (&[T::Real], usize),
     packed: &mut [T::Real],
     sums: &mut [T::Real],
@@ -193,13 +236,14 @@ fn add_piece<T: Storage, S: Float<T::Real>>(
     let rows = sums.chunks_exact_mut(width.max(1)).zip(weights.chunks(stride));
     if let Some(lying) = Rows::lying(values, range) {
         for (sums, weights) in rows {
-            add_values::<T, S>(isa, &weights[..count], lying, sums);
+            add_values::<T, S>(isa, &weights[..count], lying, far, sums);
+            far = false;
         }
     } else {
         pack::<T, S>(isa, values, piece, packed);
         for (sums, weights) in rows {
             let values = Rows::gapless(packed, width);
-            add_values(isa, &weights[..count], values, sums);
+            add_values(isa, &weights[..count], values, false, sums);
         }
     }
 }
@@ -216,21 +260,31 @@ fn pack<T: Storage, S: Float<T::Real>>(isa: S, table: &Table<'_, T>, piece: Span
     }
 }
 
-/// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back.
+/// `s[key] = q·k[key]`. One key after another, so that memory is read from front to back; if the keys are far, later ones are asked
+/// for in between.
 #[inline(always)]
-fn dots<T: Storage, S: Float<T::Real>>(isa: S, query: &[T::Real], keys: Rows<'_, T>, scores: &mut [T::Real]) {
+fn dots<T: Storage, S: Float<T::Real>>(
+    isa: S,
+    query: &[T::Real],
+    keys: Rows<'_, T>,
+    far: bool,
+    scores: &mut [T::Real],
+) {
     let zero = isa.splat(T::Real::ZERO);
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
         let (mut sums, keys) = (isa.square(zero), keys.from(group * S::LANES));
         if scores.len() == S::LANES {
             let many = S::REGISTERS == Registers::ThirtyTwo && query.len() % S::LANES == 0;
             let own = match query.len() / S::LANES {
-                4 if many => dots_of::<T, S, 4>(isa, query, keys),
-                8 if many => dots_of::<T, S, 8>(isa, query, keys),
-                16 if many => dots_of::<T, S, 16>(isa, query, keys),
+                4 if many => dots_of::<T, S, 4>(isa, query, keys, far),
+                8 if many => dots_of::<T, S, 8>(isa, query, keys, far),
+                16 if many => dots_of::<T, S, 16>(isa, query, keys, far),
                 _ => {
                     // A number the compiler knows, so that the square stays in registers.
                     for i in 0..S::LANES {
+                        if far {
+                            keys.ask(i, 0, query.len());
+                        }
                         sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
                     }
                     isa.row_sums(sums)
@@ -256,6 +310,21 @@ fn dots_of<T: Storage, S: Float<T::Real>, const C: usize>(
     isa: S,
     query: &[T::Real],
     keys: Rows<'_, T>,
+    far: bool,
+) -> S::Vector {
+    // Decided here, not for each key, so that the square stays in registers.
+    if far {
+        dots_asking::<T, S, C, true>(isa, query, keys)
+    } else {
+        dots_asking::<T, S, C, false>(isa, query, keys)
+    }
+}
+
+#[inline(always)]
+fn dots_asking<T: Storage, S: Float<T::Real>, const C: usize, const ASK: bool>(
+    isa: S,
+    query: &[T::Real],
+    keys: Rows<'_, T>,
 ) -> S::Vector {
     assert!(keys.width() == C * S::LANES);
     let mut q = [isa.splat(T::Real::ZERO); C];
@@ -265,6 +334,9 @@ fn dots_of<T: Storage, S: Float<T::Real>, const C: usize>(
     let mut square = isa.square(q[0]);
     let (first, stride) = (keys.first_of(S::LANES), keys.stride());
     for i in 0..S::LANES {
+        if ASK {
+            keys.ask(i, 0, C * S::LANES);
+        }
         // SAFETY: the rows lie within the data, and each holds C vectors. One sum, so that they are read from front to back.
         unsafe {
             let key = first.offset(i as isize * stride);

@@ -3,7 +3,7 @@
 use super::cases::{Ask, Case, Data, numbers};
 use super::{distance, same_bits, simple, to_f64};
 use crate::forward::{forward, forward_into, forward_on, weights};
-use crate::{Alignment, AttentionError, Causal, MapSize, Options, Problem, Request, reference};
+use crate::{Alignment, AttentionError, Causal, MapSize, Options, Problem, Request, Window, reference};
 use spanwise_kernels::attention::Storage;
 use spanwise_kernels::simd::Isa;
 use spanwise_kernels::{View, bf16, f16};
@@ -291,17 +291,29 @@ fn values_without_width_give_outputs_without_width() {
 #[test]
 fn a_head_is_decoded_to_the_same_bits_alone_and_among_many() {
     // Three runs of keys, which two threads share for one head and one thread takes one after another where heads are many.
-    let (heads, m, width) = (33, 3100, 8);
+    decoded_alike(33, 3100, 8, None);
+    // Many heads come from memory, one from a cache: keys and values are read in turn, or by long loops.
+    decoded_alike(33, 1100, 128, None);
+    decoded_alike(33, 3400, 40, None);
+    // A window whose first key is not the first of a group.
+    decoded_alike(33, 1100, 128, Some(Window { left: Some(700), right: None, alignment: None }));
+}
+
+fn decoded_alike(heads: usize, m: usize, width: usize, window: Option<Window>) {
     let q = numbers::<f32>(1, heads * width, 1.0);
     let (k, v) = (numbers::<f32>(2, heads * m * width, 1.0), numbers::<f32>(3, heads * m * width, 1.0));
     let view = |data, rows| View::new(data, &[1, heads, rows, width]).unwrap();
     let (q, k, v) = (view(&q, 1), view(&k, m), view(&v, m));
     let request = Request { lse: true, ..Request::default() };
-    let many = forward(&Problem::new(q, k, v, Options::default()).unwrap(), &request);
-    for head in [0, 17, heads - 1] {
-        let [q, k, v] = [q, k, v].map(|view| view.narrowed(1, head..head + 1).unwrap());
-        let one = forward(&Problem::new(q, k, v, Options::default()).unwrap(), &request);
-        assert!(same_bits(&one.values, &many.values[head * width..][..width]), "{head}");
-        assert_eq!(one.statistics.lse.unwrap()[0], many.statistics.lse.as_ref().unwrap()[head]);
+    let options =
+        || Options { window, causal: Some(Causal::Aligned(Alignment::BottomRight)), ..Options::default() };
+    for isa in Isa::available() {
+        let many = forward_on(isa, &Problem::new(q, k, v, options()).unwrap(), &request);
+        for head in [0, 17, heads - 1] {
+            let [q, k, v] = [q, k, v].map(|view| view.narrowed(1, head..head + 1).unwrap());
+            let one = forward_on(isa, &Problem::new(q, k, v, options()).unwrap(), &request);
+            assert!(same_bits(&one.values, &many.values[head * width..][..width]), "{isa} {width} {head}");
+            assert_eq!(one.statistics.lse.unwrap()[0], many.statistics.lse.as_ref().unwrap()[head]);
+        }
     }
 }
