@@ -5,6 +5,7 @@ mod linear;
 mod measure;
 pub(crate) mod names;
 mod project;
+mod room;
 
 pub(crate) use explain::{Explain, SampleArgs};
 pub(crate) use linear::{
@@ -12,6 +13,7 @@ pub(crate) use linear::{
 };
 pub(crate) use measure::Measure;
 pub(crate) use project::{BasisWord, Project};
+pub(crate) use room::Room;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;

@@ -52,8 +52,8 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
 fn keep(args: &Decompose) -> Result<Keep, Usage> {
     let exact = matches!(args.method, None | Some(FactorMethod::Auto | FactorMethod::Exact));
     for (option, given, kinds) in [
-        ("--stream", args.stream, &[Kind::Pca, Kind::Svd][..]),
-        ("--memory", args.memory.is_some(), &[Kind::Pca]),
+        ("--stream", args.room.stream, &[Kind::Pca, Kind::Svd][..]),
+        ("--memory", args.room.memory.is_some(), &[Kind::Pca]),
     ] {
         if given && !(exact && kinds.contains(&args.kind)) {
             let kind = if kinds.len() == 1 { "`--kind pca`" } else { "`--kind pca` and `svd`" };
@@ -65,8 +65,8 @@ fn keep(args: &Decompose) -> Result<Keep, Usage> {
         }
     }
     Ok(match args.kind {
-        Kind::Pca if exact => Keep::asked(args.stream, args.memory),
-        _ if args.stream => Keep::None,
+        Kind::Pca if exact => Keep::asked(args.room),
+        _ if args.room.stream => Keep::None,
         _ => Keep::All,
     })
 }

@@ -30,12 +30,9 @@ pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
 /// Which rows are kept: all of them where points are asked about; a summary determines the rest.
 fn keep(args: &Measure) -> Result<Keep, Usage> {
     if args.hull.is_none() {
-        return Ok(Keep::asked(args.stream, args.memory));
+        return Ok(Keep::asked(args.room));
     }
-    match [("--stream", args.stream), ("--memory", args.memory.is_some())]
-        .into_iter()
-        .find(|(_, given)| *given)
-    {
+    match args.room.given().into_iter().find(|(_, given)| *given) {
         None => Ok(Keep::All),
         Some((option, _)) => Err(Usage::with_hint(
             format!("`{option}` does not apply to `--hull`"),

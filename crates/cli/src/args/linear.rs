@@ -1,6 +1,7 @@
 //! What can be typed for linear models.
 
 use super::names::{self, Names};
+use super::room::Room;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ Examples:
 
 Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean, \
 explained_variance, singular_values; low-rank left, right. Principal components of rows beyond --memory come from a summary, \
-in one pass; other factors need the rows in memory.";
+in one pass; s and v of svd do with --stream. Other factors and methods need the rows in memory, and take neither option.";
 
 pub(crate) const SOLVE_HELP: &str = "\
 Examples:
@@ -37,7 +38,7 @@ Examples:
 
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
 otherwise. Rows beyond --memory are not kept: least-squares, ridge, nonnegative and simplex then go through a summary, in one \
-pass; logistic, softmax and kernel need their rows in memory. Ridge without --lambda and --choose takes the penalty that does \
+pass; logistic, softmax and kernel need their rows in memory, and take neither that option nor --stream. Ridge without --lambda and --choose takes the penalty that does \
 best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
 they come by once, as on standard input.";
 
@@ -159,19 +160,8 @@ pub(crate) struct Decompose {
     #[command(flatten)]
     pub(crate) pick: Pick,
 
-    /// Never keep the rows: one pass through a summary (pca; svd, then without u)
-    #[arg(long, help_heading = "Large tables")]
-    pub(crate) stream: bool,
-
-    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (pca)
-    #[arg(
-        long,
-        value_name = "MIB",
-        allow_hyphen_values = true,
-        conflicts_with = "stream",
-        help_heading = "Large tables"
-    )]
-    pub(crate) memory: Option<usize>,
+    #[command(flatten)]
+    pub(crate) room: Room,
 
     /// Write the factors: .npz, .safetensors
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -241,7 +231,6 @@ pub(crate) enum KernelWord {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Fit {
     /// The table
     #[arg(required_unless_present = "merge")]
@@ -322,20 +311,8 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "P", allow_hyphen_values = true, help_heading = "Model")]
     pub(crate) confidence: Option<f64>,
 
-    /// Never keep the rows: one pass through a summary (not logistic, softmax, kernel)
-    #[arg(long, help_heading = "Large tables")]
-    pub(crate) stream: bool,
-
-    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (not logistic, softmax,
-    /// kernel)
-    #[arg(
-        long,
-        value_name = "MIB",
-        allow_hyphen_values = true,
-        conflicts_with = "stream",
-        help_heading = "Large tables"
-    )]
-    pub(crate) memory: Option<usize>,
+    #[command(flatten)]
+    pub(crate) room: Room,
 
     /// Write the summary of the rows, to be merged with others (not logistic, softmax, kernel)
     #[arg(long, value_name = "FILE", help_heading = "Large tables")]

@@ -1,6 +1,7 @@
 //! What can be typed after `measure`.
 
 use super::linear::Pick;
+use super::room::Room;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ Examples:
   spanwise measure a.npy --against b.npy                         at what angles are the two spans?
 
 Rank is decided on columns scaled to length 1. Text columns become one column of 0 and 1 per level. Rows beyond --memory are \
-not kept: the columns are then measured through a summary, in one pass; --hull needs its rows in memory. Numbers that a file keeps as f32 or \
+not kept: the columns are then measured through a summary, in one pass; --hull needs its rows in memory, and takes neither that option nor --stream. Numbers that a file keeps as f32 or \
 shorter count as equal to the rounding of f32.
 
 Exit code: 0 done, 1 a vector or point that was asked about lies outside, 2 bad usage or bad input.";
@@ -49,19 +50,8 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub(crate) tolerance: Option<f64>,
 
-    /// Never keep the rows: one pass through a summary (not --hull)
-    #[arg(long, help_heading = "Large tables")]
-    pub(crate) stream: bool,
-
-    /// Rows up to this many MiB of numbers are kept, or to what their summary would take; 128 unless given (not --hull)
-    #[arg(
-        long,
-        value_name = "MIB",
-        allow_hyphen_values = true,
-        conflicts_with = "stream",
-        help_heading = "Large tables"
-    )]
-    pub(crate) memory: Option<usize>,
+    #[command(flatten)]
+    pub(crate) room: Room,
 
     /// Print JSON in place of text
     #[arg(long, help_heading = "Output")]

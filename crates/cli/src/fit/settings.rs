@@ -114,14 +114,14 @@ fn parted(args: &Fit, choose: Option<Choose>) -> Result<(usize, Keep), Usage> {
     if matches!(args.model, Model::Logistic | Model::Softmax | Model::Kernel) {
         return Ok((1, Keep::All));
     }
-    let keep = Keep::asked(args.stream, args.memory);
+    let keep = Keep::asked(args.room);
     Ok(match (choose, &args.file) {
         (Some(_), _) if !args.merge.is_empty() => {
             let message = "`--merge` has no rows to choose a penalty by";
             return Err(Usage::with_hint(message, "`--lambda L` gives one"));
         }
         (Some(Choose::Folds(folds)), _) if folds > MOST_FOLDS => {
-            if args.stream || args.memory.is_some() {
+            if args.room.given().iter().any(|(_, given)| *given) {
                 let message = format!(
                     "`--choose` asks for {folds} folds; expected at most {MOST_FOLDS} where rows are not kept"
                 );
@@ -131,7 +131,7 @@ fn parted(args: &Fit, choose: Option<Choose>) -> Result<(usize, Keep), Usage> {
         }
         (Some(Choose::Folds(folds)), _) => (folds, keep),
         (Some(Choose::LeaveOneOut { asked: false }), Some(file)) if is_read_once(file) => (FEW_FOLDS, keep),
-        (Some(Choose::LeaveOneOut { .. }), Some(file)) if args.stream && is_read_once(file) => {
+        (Some(Choose::LeaveOneOut { .. }), Some(file)) if args.room.stream && is_read_once(file) => {
             return Err(only_once());
         }
         _ => (1, keep),
@@ -192,8 +192,8 @@ fn check_model(args: &Fit) -> Result<(), Usage> {
         ("--landmarks", args.landmarks.is_some(), &[Kernel]),
         ("--seed", args.seed.is_some(), &[Kernel]),
         ("--confidence", args.confidence.is_some(), &[LeastSquares, Logistic, Softmax]),
-        ("--stream", args.stream, SUMMARISED),
-        ("--memory", args.memory.is_some(), SUMMARISED),
+        ("--stream", args.room.stream, SUMMARISED),
+        ("--memory", args.room.memory.is_some(), SUMMARISED),
         ("--rows", args.rows.is_some(), &[LeastSquares]),
         ("--summary-out", args.summary_out.is_some(), SUMMARISED),
         ("--merge", !args.merge.is_empty(), SUMMARISED),

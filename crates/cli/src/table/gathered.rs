@@ -2,6 +2,7 @@
 
 use super::parts::Parts;
 use super::{Asked, Rows, Source};
+use crate::args::Room;
 use crate::failure::Usage;
 use spanwise::linear::Summary;
 use spanwise::linear::design::Design;
@@ -20,10 +21,10 @@ pub(crate) enum Keep {
 
 impl Keep {
     /// `--stream`, or `--memory MIB` of numbers.
-    pub(crate) fn asked(stream: bool, memory: Option<usize>) -> Self {
+    pub(crate) fn asked(room: Room) -> Self {
         /// MiB where nothing is said.
         const MEMORY: usize = 128;
-        match (stream, memory) {
+        match (room.stream, room.memory) {
             (true, _) => Keep::None,
             (false, memory) => Keep::Numbers(memory.unwrap_or(MEMORY).saturating_mul(1 << 17)),
         }
