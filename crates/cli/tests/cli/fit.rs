@@ -1,5 +1,6 @@
 //! `spanwise fit`.
 
+use crate::files::joined;
 use crate::harness::{Run, spanwise, text};
 use serde_json::Value;
 use std::fmt::Write;
@@ -409,7 +410,7 @@ fn odd_tables_give_findings_and_no_panic() {
     for (csv, expected) in cases {
         let directory = with_files(&[("o.csv", csv)]);
         let page = fit(text(&path(&directory, "o.csv")), &["--target", "y"]).ended_with(0);
-        let joined = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let joined = joined(&page);
         assert!(joined.contains(expected), "{page}");
     }
 }
@@ -459,7 +460,7 @@ fn digits_that_a_large_offset_takes_are_not_called_zeros() {
     }
     let directory = with_files(&[("t.csv", &csv)]);
     let page = fit(text(&path(&directory, "t.csv")), &["--target", "y"]).ended_with(0);
-    let joined = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let joined = joined(&page);
     assert!(!joined.contains("0 to rounding") && joined.contains("the coefficient of `x` has 0"), "{page}");
 }
 

@@ -1,6 +1,7 @@
 //! What the command says about itself.
 
-use crate::harness::{spanwise, text};
+use crate::harness::{command, finish, spanwise, text};
+use std::process::Stdio;
 
 #[test]
 fn help_reads_well() {
@@ -38,5 +39,27 @@ fn manual_pages_are_written_for_every_verb() {
             page.contains(".SH NAME") && page.contains(&format!("spanwise{}", verb.replace('-', "\\-"))),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn help_is_wrapped_once() {
+    for (verb, width) in ["attend", "example", "fit", "project", "decompose", "solve", "measure", "explain"]
+        .into_iter()
+        .flat_map(|verb| [(verb, 80), (verb, 100)])
+    {
+        let mut asked = command();
+        asked.env("COLUMNS", width.to_string()).args([verb, "--help"]).stdin(Stdio::null());
+        let page = finish(&mut asked, b"").ended_with(0);
+        let lines: Vec<&str> = page.lines().collect();
+        for pair in lines.windows(2).filter(|pair| !pair[0].is_empty() && !pair[1].is_empty()) {
+            assert!(pair[0].chars().count() <= width, "{verb} at {width}: {}", pair[0]);
+            if pair.iter().all(|line| !line.starts_with(' ')) {
+                // A line of prose ends because the next word does not fit.
+                let word = pair[1].split(' ').next().unwrap_or_default();
+                let whole = pair[0].chars().count() + 1 + word.chars().count();
+                assert!(whole > width, "{verb} at {width}: {:?} before {:?}", pair[0], pair[1]);
+            }
+        }
     }
 }

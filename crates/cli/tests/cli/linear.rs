@@ -1,5 +1,6 @@
 //! `spanwise measure`, `decompose`, `solve` and `project`.
 
+use crate::files::joined;
 use crate::fit::longley;
 use crate::harness::{spanwise, text};
 use spanwise_io::{read_tensor, read_tensors};
@@ -229,4 +230,38 @@ fn every_bad_input_is_one_located_line_and_leaves_nothing_behind() {
 fn a_slip_in_a_name_gets_the_nearest_one() {
     let run = spanwise(&["fit", &longley(), "--target", "TOTEM"]);
     assert!(run.stderr.ends_with("hint: did you mean \"TOTEMP\"?\n"), "{}", run.stderr);
+}
+
+#[test]
+fn singular_systems_and_rows_that_are_all_alike_are_findings() {
+    let page = joined(&spanwise(&["solve", "--a", "1,2;2,4", "--b", "1,2"]).ended_with(0));
+    assert!(page.contains("A has rank 1 of 2: many x do equally well"), "{page}");
+    let page = joined(&spanwise(&["solve", "--a", "1,2;2,4", "--b", "1,3"]).ended_with(0));
+    assert!(page.contains("none solves the system, many x do equally well"), "{page}");
+    assert!(page.contains("no x solves the system") && !page.contains("rounding alone"), "{page}");
+    let page = joined(&spanwise(&["solve", "--a", "1;1;1", "--b", "1,2,4"]).ended_with(0));
+    assert!(page.contains("no x solves the system") && !page.contains("rounding alone"), "{page}");
+    for (method, of) in [("lu", "rows and columns scaled, 1-norm"), ("svd", "of A as given, 2-norm")] {
+        let solved = spanwise(&["solve", "--a", "1,2;2,1", "--b", "1,3", "--method", method]).ended_with(0);
+        assert!(joined(&solved).contains(of), "{method}");
+    }
+    let page = joined(&spanwise(&["decompose", "5,5;5,5", "--kind", "pca"]).ended_with(0));
+    assert!(page.contains("all rows are alike: there is no variance"), "{page}");
+    let page = joined(&spanwise(&["measure", "1,5;2,5;4,5"]).ended_with(0));
+    assert!(page.contains("▲ caution `c1` is constant: it adds nothing to an intercept (c1 = 5)"), "{page}");
+    for (matrix, verdict) in [
+        ("5", "Rank 1 of 1: the column is independent, if not of an intercept. Scaled condition number 1."),
+        ("1,5;2,5;4,5", "all columns are independent of each other, if not of an intercept."),
+        ("0;0", "Rank 0 of 1: the column is 0."),
+        ("0,0;0,0", "Rank 0 of 2: every column is 0."),
+        ("1,0;2,0;4,0", "Rank 1 of 2: columns that are 0 add nothing, the others are independent."),
+        ("1,2;2,4;4,8", "Rank 1 of 2: columns repeat others."),
+    ] {
+        let page = joined(&spanwise(&["measure", matrix]).ended_with(0));
+        assert!(page.contains(verdict), "{matrix}: {page}");
+        // A constant column is named once.
+        assert_eq!(page.contains("is inflated for"), matrix == "1,2;2,4;4,8", "{page}");
+    }
+    let page = joined(&spanwise(&["project", "1;2", "--vector", "2,4"]).ended_with(0));
+    assert!(page.contains("onto the span of 1 column of 2 rows"), "{page}");
 }

@@ -1,10 +1,13 @@
 //! The command from outside: what it prints, what it writes, how it ends.
 
+mod agreement;
 mod attend;
 mod bad_inputs;
+mod classes;
 mod dependencies;
 mod example;
 mod explain;
+mod files;
 mod fit;
 mod fit_out;
 mod harness;
@@ -12,10 +15,12 @@ mod help;
 mod larger;
 mod linear;
 mod measure;
-mod odd_cases;
 mod project;
 #[cfg(unix)]
 mod readme;
+mod refused;
+mod sample;
 mod sparse;
 mod surroundings;
 mod tables;
+mod text_tables;

@@ -1,15 +1,11 @@
 //! `spanwise measure`: angles, orthogonality, definiteness; rows kept and streamed; numbers of f64 and of f32.
 
+use crate::files::joined;
 use crate::harness::{npy, npy_f64, spanwise, text};
 use serde_json::Value;
 use spanwise_io::{Column, Table, Values, write_table};
 use std::fmt::Write;
 use std::fs;
-
-/// Words with one space between them, wherever lines end.
-fn joined(page: &str) -> String {
-    page.split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 /// The same to rounding; words to the letter.
 fn assert_same(a: &Value, b: &Value, at: &str) {

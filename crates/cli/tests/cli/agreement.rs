@@ -1,0 +1,118 @@
+//! `fit`, `explain` and `measure` of one table: what is said is one text wherever it is said.
+
+use crate::files::{Files, LONGLEY, joined, table};
+use crate::harness::spanwise;
+use serde_json::Value;
+
+#[test]
+fn fit_and_explain_say_the_same_of_dependent_columns_and_conditioning() {
+    let row = |i: usize| format!("{i},7,{i},{},{}", i * i, 2 * i + i % 3);
+    let files = Files::new(&[("t.csv", &table("a,k,again,square,y", 12, row))]);
+    let json = |verb: &str| -> Value { files.run(&format!("{verb} @t.csv --target y --json")).json() };
+    let told = |json: &Value| -> Vec<(String, String, String)> {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let all = json["findings"].as_array().unwrap().iter();
+        let of_columns = ["constant-column", "duplicated-column", "exact-dependency"];
+        all.filter(|finding| of_columns.contains(&finding["name"].as_str().unwrap_or_default()))
+            .map(|finding| (word(&finding["name"]), word(&finding["severity"]), word(&finding["sentence"])))
+            .collect()
+    };
+    let (fit, explain) = (told(&json("fit")), told(&json("explain")));
+    assert_eq!(fit.len(), 2);
+    assert_eq!(fit, explain);
+    assert!(fit.iter().any(|found| found.1 == "caution" && found.2.starts_with("`k` is constant (7)")));
+    // 43275, Belsley's figure for this table with its intercept.
+    let pages = [
+        files.page(&format!("fit {LONGLEY} --target TOTEMP")),
+        files.page(&format!("explain {LONGLEY} --target TOTEMP")),
+    ];
+    assert!(pages[0].contains("condition 43275, terms scaled to length 1"), "{}", pages[0]);
+    assert!(pages[1].contains("condition 4.86e9 as it is, 43275 scaled"), "{}", pages[1]);
+}
+
+#[test]
+fn variance_inflation_is_the_same_in_sentences_and_in_the_table() {
+    let json = spanwise(&["explain", LONGLEY, "--target", "TOTEMP", "--json"]).json();
+    let table =
+        json["tables"].as_array().unwrap().iter().find(|table| table["id"] == "coefficients").unwrap();
+    let page = joined(&spanwise(&["explain", LONGLEY, "--target", "TOTEMP"]).ended_with(0));
+    assert!(table.to_string().contains("758.98"), "{table}");
+    assert!(page.contains("variance inflation 1789"), "{page}");
+    assert!(page.contains("variance inflation 759, without `GNP` 271"), "{page}");
+    assert!(page.contains("YEAR 1829.1515 455.5 4.016 0.003037 798.8 2860 10 759"), "{page}");
+}
+
+#[test]
+fn a_copied_column_has_no_finite_inflation_in_explain_and_in_measure() {
+    let row = |i: usize| format!("{i},{i},{},{}", i * i % 11, 2 * i + i % 3);
+    let files = Files::new(&[("t.csv", &table("a,again,b,y", 12, row))]);
+    let measured = files.run("measure @t.csv --exclude y --json").json();
+    let explained = files.run("explain @t.csv --target y --json").json();
+    let tables = explained["tables"].as_array().unwrap();
+    let coefficients = tables.iter().find(|table| table["id"] == "coefficients").unwrap();
+    for name in ["a", "again"] {
+        let column =
+            measured["column_measures"].as_array().unwrap().iter().find(|column| column["name"] == name);
+        let rows = coefficients["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{rows:?}"));
+        assert_eq!(row.as_array().unwrap().last(), Some(&column.unwrap()["vif"]), "{name}");
+    }
+}
+
+#[test]
+fn a_fit_without_residuals_has_no_errors_and_says_why() {
+    let files = Files::new(&[
+        ("three.csv", "a,b,y\n1,2,3\n2,1,5\n4,4,6\n"),
+        ("constant.csv", "a,y\n1,0.1\n2,0.1\n3,0.1\n5,0.1\n"),
+        ("one.csv", "a,y\n1,2\n"),
+        ("exact.csv", "a,y\n1,3\n2,5\n3,7\n5,11\n"),
+    ]);
+    let undefined = ["std error", "standard error", "log-likelihood", "AIC", "∞", "NaN"];
+    for (file, why) in [
+        ("three", "passes through every row: 3 rows for 3 independent terms leave nothing"),
+        ("constant", "`y` is constant: there is nothing to explain; R², errors and tests are not defined"),
+        ("one", "passes through every row: 1 row for 1 independent term leaves nothing"),
+        ("exact", "`y` is a formula in the columns, to rounding: R² is 1; errors and tests are not defined"),
+    ] {
+        for verb in ["fit", "explain"] {
+            if (file, verb) == ("one", "explain") {
+                continue; // refused: a row has nothing to explain
+            }
+            let page = files.page(&format!("{verb} @{file}.csv --target y"));
+            assert!(page.contains(why), "{page}");
+            let table = page.split("digits").nth(1).expect("a table of coefficients");
+            let shown =
+                undefined.iter().find(|word| table.contains(**word) && !(**word == "∞" && file == "one"));
+            let residual = shown
+                .is_some_and(|word| *word == "standard error" && page.contains("residual standard error 0"));
+            assert!(shown.is_none() || residual, "{verb} {file}: {shown:?} in {page}");
+            assert!(!page.contains("0 certain digits"), "{page}");
+        }
+    }
+    let json = files.run("fit @constant.csv --target y --json").json();
+    assert_eq!(json["measures"]["r_squared"], "NaN");
+    assert!(json["coefficients"][0]["terms"][1]["standard_error"].is_null());
+    assert!(json["coefficients"][0]["terms"][1]["digits"].is_null());
+    let page = files.page("fit @constant.csv --target y --model ridge --lambda 1");
+    assert!(page.contains("the target does not vary") && page.contains("R² is not defined"), "{page}");
+}
+
+#[test]
+fn tables_of_extreme_size_are_fitted_and_told_like_others() {
+    let large = table("a,y", 6, |i| format!("{}e307,{}e200", 1 + i, [3.0, 5.1, 7.0, 9.2, 10.9, 13.0][i]));
+    let small = table("a,y", 6, |i| format!("{}e-200,{}e-200", 1 + i, [3.0, 5.1, 7.0, 9.2, 10.9, 13.0][i]));
+    let files = Files::new(&[("large.csv", &large), ("small.csv", &small)]);
+    for line in ["fit @large.csv --target y", "fit @small.csv --target y", "explain @large.csv --target y"] {
+        let page = files.page(line);
+        assert!(!page.contains("is constant") && !page.contains("does not vary"), "{line}: {page}");
+        assert!(page.contains("0.999") || page.contains("99.9"), "{line}: {page}");
+    }
+}
+
+#[test]
+fn a_column_of_zeros_without_an_intercept_is_not_said_to_repeat_one() {
+    let zeros = table("a,z,y", 6, |i| format!("{},0,{}", 1 + i, 2 * i + i % 2));
+    let files = Files::new(&[("zeros.csv", &zeros)]);
+    let page = files.page("fit @zeros.csv --target y --no-intercept");
+    assert!(page.contains("z = 0") && !page.contains("adds nothing to the intercept"), "{page}");
+}
