@@ -198,6 +198,7 @@ fn the_example_of_every_finding_runs_and_has_the_finding() {
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
     // Some examples are as they should be, and say so; two are models in Python.
     let unseen = ["similar-heads", "output-outside-hull", "narrow-heads", "lost-rows", "missed-rows"];
+    let index = std::fs::read_to_string(format!("{ROOT}/docs/findings/README.md")).unwrap();
     let mut pages = 0;
     for entry in std::fs::read_dir(format!("{ROOT}/docs/findings")).unwrap() {
         let page = entry.unwrap().path();
@@ -206,6 +207,7 @@ fn the_example_of_every_finding_runs_and_has_the_finding() {
             continue;
         }
         pages += 1;
+        assert!(index.contains(&format!("| [{name}]({name}.md) |")), "{name} is not in the index");
         let content = std::fs::read_to_string(&page).unwrap();
         let away = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(format!("{ROOT}/examples"), away.path().join("examples")).unwrap();

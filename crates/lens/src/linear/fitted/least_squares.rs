@@ -67,7 +67,7 @@ pub fn broken_dependencies(fit: &LinearFit, broken: &[Option<usize>], names: &[S
         counted(broken.len(), "row", "rows")
     );
     let advice = "fit rows that break it too, or leave the column out; there is no interval for such rows";
-    Some(Finding::new(Severity::Serious, sentence).advised(advice))
+    Some(Finding::new(Severity::Serious, sentence).named("broken-dependency").advised(advice))
 }
 
 fn term(

@@ -107,7 +107,8 @@ pub fn other_weights(
     let formula = found.short_formula(&names, FEW_TERMS);
     let column = names[found.column];
     let sentence = format!("other weights fit as well: `{column}` depends on other columns ({formula})");
-    Some(Finding::new(Severity::Serious, sentence).advised(format!("leave `{column}` out")))
+    let advice = format!("leave `{column}` out");
+    Some(Finding::new(Severity::Serious, sentence).named("other-weights").advised(advice))
 }
 
 /// Steps that add up to less than this leave the sum of the weights as it is.
