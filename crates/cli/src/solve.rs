@@ -40,10 +40,11 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
         let message = format!("`--b` has shape {}; `--a` has {rows}, and b needs as many numbers", b.shape());
         return Err(Usage::new(message).into());
     }
+    let (how, bits) = (way(args.method), sources.bits());
     let solved = match a {
-        A::Dense(a) => solve(System::Dense(a.view()), b, way(args.method))?,
-        A::Sparse(a) => solve(System::Sparse(&a), b, way(args.method))?,
-        A::Entries(list) => solve(System::Sparse(&entries(&list, dims[0])?), b, way(args.method))?,
+        A::Dense(a) => solve(System::Dense(a.view()), b, how, bits)?,
+        A::Sparse(a) => solve(System::Sparse(&a), b, how, bits)?,
+        A::Entries(list) => solve(System::Sparse(&entries(&list, dims[0])?), b, how, bits)?,
     };
     let mut files = Written::new();
     if let Some(path) = &args.out {
@@ -71,6 +72,7 @@ impl A {
         if let Some(sparse) = spanwise_io::read_sparse(&args.a).context("`--a`")? {
             let (rows, columns) = (sparse.rows, sparse.columns);
             let matrix = CsrMatrix::new(rows, columns, sparse.starts, sparse.places, sparse.values);
+            sources.stored(Some(sparse.bits));
             return Ok(A::Sparse(matrix.context("`--a`")?));
         }
         let matrix = sources.matrix("--a", &args.a, true)?;

@@ -42,9 +42,13 @@ impl Sources {
             return parse_matrix(text).with_context(|| format!("`{argument}`"));
         }
         let tensor = read_tensor(text).with_context(|| format!("`{argument}`"))?;
-        let bits = tensor.kind().dtype().map(Dtype::bits);
-        self.bits = self.bits.into_iter().chain(bits).min();
+        self.stored(tensor.kind().dtype().map(Dtype::bits));
         Ok(tensor)
+    }
+
+    /// Takes note of how many binary digits an array has where it is stored; integers and truth values are exact.
+    pub(crate) fn stored(&mut self, bits: Option<u32>) {
+        self.bits = self.bits.into_iter().chain(bits).min();
     }
 
     /// Binary digits that the numbers read so far have where they are stored, the fewest of all arrays.

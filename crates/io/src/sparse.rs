@@ -3,6 +3,7 @@
 use crate::npz::Npz;
 use crate::source::{Named, Opened};
 use crate::{Format, IoError, Malformed, Place, Tensor};
+use spanwise_kernels::Dtype;
 use std::path::Path;
 
 /// A matrix in compressed rows: of row `i`, the entries `starts[i] .. starts[i + 1]`. Whether the parts fit together is for
@@ -19,6 +20,8 @@ pub struct Sparse {
     pub places: Vec<usize>,
     /// The number at each entry.
     pub values: Vec<f64>,
+    /// Binary digits that the numbers have in the file.
+    pub bits: u32,
 }
 
 /// Reads a sparse matrix in compressed rows; `None` where the file is anything else but a sparse matrix.
@@ -58,6 +61,7 @@ pub fn read_sparse(path: impl AsRef<Path>) -> Result<Option<Sparse>, IoError> {
         columns,
         starts: whole_numbers(&starts, &at().tensor("indptr"))?,
         places: whole_numbers(&places, &at().tensor("indices"))?,
+        bits: values.kind().dtype().map_or(f64::MANTISSA_DIGITS, Dtype::bits),
         values: values.to_f64_vec(),
     }))
 }

@@ -13,7 +13,8 @@ use spanwise_io::Sparse;
 pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result<Fitted> {
     check(args)?;
     let target = args.target.as_deref().unwrap_or_default();
-    let y = Sources::default()
+    let mut sources = Sources::default();
+    let y = sources
         .list("--target", target)
         .context("`--target`: the table is a sparse matrix, whose target is an array of its own")?;
     if y.len() != x.rows || x.starts.len() != x.rows + 1 {
@@ -22,11 +23,14 @@ pub(super) fn run(args: &Fit, settings: &Settings, x: &Sparse) -> anyhow::Result
         return Err(Usage::new(message).into());
     }
     let rows = CsrRows::new(x.columns, &x.starts, &x.places, &x.values)?;
-    let fit = LeastSquares::new().intercept(settings.intercept).fit(&rows, &y[..])?;
+    sources.stored(Some(x.bits));
+    let bits = sources.bits();
+    let fit = LeastSquares::new().intercept(settings.intercept).stored_bits(bits).fit(&rows, &y[..])?;
     let facts = FitFacts {
         names: (0..x.columns).map(|j| format!("c{j}")).collect(),
         intercept: settings.intercept,
         confidence: settings.confidence,
+        bits,
         ..FitFacts::new(target, &[], x.rows)
     };
     Ok(least_squares(&fit, &facts)?)

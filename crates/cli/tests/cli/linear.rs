@@ -2,7 +2,7 @@
 
 use crate::files::joined;
 use crate::fit::longley;
-use crate::harness::{spanwise, text};
+use crate::harness::{npy, npy_f64, spanwise, text};
 use spanwise_io::{read_tensor, read_tensors};
 use std::fs;
 
@@ -99,6 +99,26 @@ fn systems_are_solved_by_every_method() {
     assert!((read_tensor(&out).unwrap().to_f64_vec()[1] - 7.0 / 11.0).abs() < 1e-9);
     let page = spanwise(&["solve", "--a", "1,1;1,1", "--b", "2,2"]).ended_with(0);
     assert!(page.contains("A has rank 1 of 2"), "{page}");
+}
+
+#[test]
+fn no_more_digits_of_x_are_claimed_than_the_files_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let (a, b) = (directory.path().join("a.npy"), directory.path().join("b.npy"));
+    let said = |of: &str| {
+        let page = joined(&spanwise(&["solve", "--a", text(&a), "--b", of]).ended_with(0));
+        page.split("binary digits: ").nth(1).map(|rest| rest.split(" of x").next().unwrap().to_owned())
+    };
+    let numbers = [0.2, 0.1, 0.1, 0.105];
+    fs::write(&a, npy_f64("(2, 2)", &numbers)).unwrap();
+    assert_eq!(said("1,2"), None);
+    // Of two arrays the one with fewer digits decides.
+    let short: Vec<u8> = [1.0_f32, 2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    fs::write(&b, npy("<f4", "(2,)", &short)).unwrap();
+    assert_eq!(said(text(&b)).as_deref(), Some("about 5 digits"));
+    let short: Vec<u8> = numbers.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect();
+    fs::write(&a, npy("<f4", "(2, 2)", &short)).unwrap();
+    assert_eq!(said("1,2").as_deref(), Some("about 5 digits"));
 }
 
 #[test]

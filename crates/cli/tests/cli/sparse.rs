@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// [[2, 0], [0, 4], [1, 1]] in compressed rows, as `scipy.sparse.save_npz` lays it out.
 fn matrix(directory: &Path, format: &str) -> PathBuf {
+    matrix_of(directory, format, &npy_f64("(4,)", &[2.0, 4.0, 1.0, 1.0]))
+}
+
+/// The same places with these numbers, an `.npy` file.
+fn matrix_of(directory: &Path, format: &str, data: &[u8]) -> PathBuf {
     let integers = |numbers: &[i32]| {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         npy("<i4", &format!("({},)", numbers.len()), &bytes)
@@ -18,7 +23,7 @@ fn matrix(directory: &Path, format: &str) -> PathBuf {
         ("indptr", integers(&[0, 1, 2, 4])),
         ("format", npy("|S3", "()", format.as_bytes())),
         ("shape", npy("<i8", "(2,)", &[3_i64.to_le_bytes(), 2_i64.to_le_bytes()].concat())),
-        ("data", npy_f64("(4,)", &[2.0, 4.0, 1.0, 1.0])),
+        ("data", data.to_vec()),
     ] {
         archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
         archive.write_all(&bytes).unwrap();
@@ -46,6 +51,18 @@ fn a_sparse_table_is_fitted() {
     let estimates: Vec<f64> = terms.iter().map(|term| term["estimate"].as_f64().unwrap()).collect();
     assert!((estimates[0] - 1.0).abs() < 1e-13 && (estimates[1] - 2.0).abs() < 1e-13, "{estimates:?}");
     assert_eq!(terms[1]["name"], "c1");
+}
+
+#[test]
+fn numbers_of_f32_in_a_sparse_table_have_the_digits_of_f32() {
+    let directory = tempfile::tempdir().unwrap();
+    let data: Vec<u8> = [2.1_f32, 4.3, 1.7, 1.9].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let a = matrix_of(directory.path(), "csr", &npy("<f4", "(4,)", &data));
+    let json = spanwise(&["fit", text(&a), "--target", "2,8,3", "--no-intercept", "--json"]).json();
+    let digits = json["coefficients"][0]["terms"][0]["digits"].as_f64().unwrap();
+    assert!((4.0..7.3).contains(&digits), "{digits}");
+    let solved = spanwise(&["solve", "--a", text(&a), "--b", "2,8,3", "--json"]).json();
+    assert_eq!(solved["stored_bits"], 24);
 }
 
 #[test]

@@ -55,6 +55,8 @@ pub struct Solved {
     pub condition: f64,
     /// Which condition number the method gives.
     pub condition_of: &'static str,
+    /// Binary digits that the numbers of A and b had where they were stored.
+    pub stored_bits: u32,
     /// What was added to the diagonal, as a share of it.
     #[serde(serialize_with = "number")]
     pub jitter: f64,
@@ -86,8 +88,14 @@ pub struct SolvedColumn {
     pub iterations: usize,
 }
 
-/// Solves `A x = b` for each column of `b` (n × t, or n).
-pub fn solve(a: System<'_>, b: View<'_, f64>, how: SolveWay) -> Result<Solved, LinearError> {
+/// Solves `A x = b` for each column of `b` (n × t, or n). No more digits of x are claimed than numbers of `stored_bits` binary
+/// digits leave, where A and b were stored with fewer than f64 has.
+pub fn solve(
+    a: System<'_>,
+    b: View<'_, f64>,
+    how: SolveWay,
+    stored_bits: u32,
+) -> Result<Solved, LinearError> {
     let dims = b.shape().dims().to_vec();
     let single = dims.len() == 1;
     let (n, t) = (dims.first().copied().unwrap_or(1), dims.get(1).copied().unwrap_or(1));
@@ -101,7 +109,7 @@ pub fn solve(a: System<'_>, b: View<'_, f64>, how: SolveWay) -> Result<Solved, L
         System::Dense(a) => (a.shape().dims()[0], a.shape().dims()[1]),
         System::Sparse(a) => (linear::Operator::rows(a), linear::Operator::cols(a)),
     };
-    Ok(finished(shape, &solutions, single))
+    Ok(finished(shape, &solutions, single, stored_bits.min(f64::MANTISSA_DIGITS)))
 }
 
 /// A solver with its factor, to be used for every right-hand side.
@@ -170,7 +178,7 @@ fn by_products(
     })
 }
 
-fn finished(shape: (usize, usize), solutions: &[Solution], single: bool) -> Solved {
+fn finished(shape: (usize, usize), solutions: &[Solution], single: bool, stored_bits: u32) -> Solved {
     let first = solutions.first();
     let matrix = Matrix::from_fn(shape.1, solutions.len(), |i, j| solutions[j].x[i]);
     let dims: &[usize] = if single { &[shape.1] } else { &[shape.1, solutions.len()] };
@@ -187,6 +195,7 @@ fn finished(shape: (usize, usize), solutions: &[Solution], single: bool) -> Solv
         rank: first.map_or(0, |solution| solution.rank),
         condition: first.map_or(f64::NAN, |solution| solution.condition),
         condition_of: first.map_or("", |solution| condition_of(solution, shape)),
+        stored_bits,
         jitter: first.map_or(0.0, |solution| solution.jitter),
         answers: solutions.iter().map(answer).collect(),
         x: Array::new(matrix.as_slice().to_vec(), dims).expect("as many answers as right-hand sides"),
@@ -225,6 +234,8 @@ fn condition_of(solution: &Solution, (n, p): (usize, usize)) -> &'static str {
 const WORTH: f64 = 1e-8;
 /// A residual, over ‖A‖‖x‖ + ‖b‖, that neither rounding nor an iteration's tolerance leaves where A x = b is reached.
 const UNSOLVED: f64 = 1e-10;
+/// A share of x that rounding may have changed, beyond which its digits are counted aloud.
+const FEW_DIGITS: f64 = 1e-6;
 
 fn findings(solved: &Solved, solutions: &[Solution]) -> Vec<Finding> {
     let mut all = Vec::new();
@@ -250,16 +261,7 @@ fn findings(solved: &Solved, solutions: &[Solution]) -> Vec<Finding> {
     } else if n > p {
         all.push(Finding::new(Severity::Note, "more equations than unknowns: x is the least-squares answer"));
     }
-    if solved.condition * f64::EPSILON > 1e-6 {
-        let digits = (-(solved.condition * f64::EPSILON).log10()).max(0.0).floor();
-        let sentence = format!(
-            "the condition number ({}) is {}: about {} of x can be trusted",
-            solved.condition_of,
-            short(solved.condition),
-            counted(digits as usize, "digit", "digits")
-        );
-        all.push(Finding::new(Severity::Caution, sentence));
-    }
+    all.extend(few_digits(solved));
     if !far.is_empty() {
         all.push(not_solved(&far, solutions.len(), far.iter().any(|solution| iterated(solution))));
     }
@@ -267,6 +269,28 @@ fn findings(solved: &Solved, solutions: &[Solution]) -> Vec<Finding> {
         all.push(nearly_solved(&near, solutions.len()));
     }
     crate::finding::sorted(all)
+}
+
+/// What the rounding of the numbers as they were stored leaves of x, where that is little.
+fn few_digits(solved: &Solved) -> Option<Finding> {
+    // The space between numbers near 1: f64::EPSILON of 53 binary digits.
+    let spacing = f64::powi(0.5, solved.stored_bits as i32 - 1);
+    let error = solved.condition * spacing;
+    if error.is_nan() || error <= FEW_DIGITS {
+        return None;
+    }
+    let stored = if solved.stored_bits < f64::MANTISSA_DIGITS {
+        format!(", and A and b come with {} binary digits", solved.stored_bits)
+    } else {
+        String::new()
+    };
+    let sentence = format!(
+        "the condition number ({}) is {}{stored}: about {} of x can be trusted",
+        solved.condition_of,
+        short(solved.condition),
+        counted((-error.log10()).max(0.0) as usize, "digit", "digits")
+    );
+    Some(Finding::new(Severity::Caution, sentence))
 }
 
 /// Which right-hand sides a sentence is about, where there are several.
@@ -314,7 +338,7 @@ mod tests {
     use super::*;
 
     fn solved(a: &Matrix, b: &Matrix, how: SolveWay) -> Solved {
-        solve(System::Dense(a.view()), b.view(), how).unwrap()
+        solve(System::Dense(a.view()), b.view(), how, f64::MANTISSA_DIGITS).unwrap()
     }
 
     fn said(solved: &Solved) -> String {
@@ -346,6 +370,20 @@ mod tests {
             (singular.condition, singular.condition_of),
             (1.0, "of the part of A that was kept, 2-norm")
         );
+    }
+
+    #[test]
+    fn no_more_digits_are_claimed_than_the_numbers_were_stored_with() {
+        let (a, b) = (matrix(&[[2.0, 1.0], [1.0, 1.05]]), matrix(&[[1.0], [2.0]]));
+        for (bits, digits) in
+            [(53, None), (24, Some("5 digits")), (11, Some("2 digits")), (8, Some("1 digit "))]
+        {
+            let found = solve(System::Dense(a.view()), b.view(), SolveWay::Auto, bits).unwrap();
+            let text = said(&found);
+            assert_eq!(text.contains("can be trusted"), digits.is_some(), "{bits}: {text}");
+            let claimed = digits.map(|digits| format!("{bits} binary digits: about {digits}"));
+            assert!(claimed.is_none_or(|claimed| text.contains(&claimed)), "{bits}: {text}");
+        }
     }
 
     #[test]
