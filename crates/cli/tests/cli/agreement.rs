@@ -1,8 +1,9 @@
 //! `fit`, `explain` and `measure` of one table: what is said is one text wherever it is said.
 
 use crate::files::{Files, LONGLEY, joined, table};
-use crate::harness::spanwise;
+use crate::harness::{npy, npy_f64, spanwise};
 use serde_json::Value;
+use std::fs;
 
 #[test]
 fn fit_and_explain_say_the_same_of_dependent_columns_and_conditioning() {
@@ -28,6 +29,46 @@ fn fit_and_explain_say_the_same_of_dependent_columns_and_conditioning() {
     ];
     assert!(pages[0].contains("condition 43275, terms scaled to length 1"), "{}", pages[0]);
     assert!(pages[1].contains("condition 4.86e9 as it is, 43275 scaled"), "{}", pages[1]);
+}
+
+#[test]
+fn the_rank_is_as_certain_to_fit_and_explain_as_to_measure() {
+    let files = Files::new(&[]);
+    let wave = |i: i32, step: f64| (f64::from(i * i) * step).sin();
+    let doubts = |line: &str| -> Vec<String> {
+        let found = files.run(&format!("{line} --json")).json();
+        let all = found["findings"].as_array().unwrap().iter();
+        all.filter(|finding| finding["name"] == "uncertain-rank")
+            .map(|one| one["sentence"].to_string())
+            .collect()
+    };
+    let verbs = [
+        "measure @t.npy --exclude c3 --no-intercept",
+        "fit @t.npy --target c3 --no-intercept",
+        "fit @t.npy --target c3 --no-intercept --stream",
+        "explain @t.npy --target c3 --no-intercept",
+    ];
+    // A sum that is rounded to f32 is a sum: what it leaves is one rounding, and no doubt.
+    let row = |i: i32| {
+        let (a, b) = (wave(i, 0.37) as f32, wave(i, 0.71) as f32);
+        [a, b, a + b, (wave(i, 0.53) + f64::from(a)) as f32]
+    };
+    let bytes: Vec<u8> = (0..200).flat_map(row).flat_map(f32::to_le_bytes).collect();
+    fs::write(files.path("t.npy"), npy("<f4", "(200, 4)", &bytes)).unwrap();
+    for verb in verbs {
+        assert_eq!(doubts(verb), [""; 0], "{verb}");
+    }
+    // One that f64 leaves 2e-12 of is in doubt wherever it is asked, in the same words.
+    let row = |i: i32| {
+        let (a, b) = (wave(i, 0.37), wave(i, 0.71));
+        [a, b, a + b + 2e-12 * wave(i, 0.97), wave(i, 0.53) + a]
+    };
+    let numbers: Vec<f64> = (0..200).flat_map(row).collect();
+    fs::write(files.path("t.npy"), npy_f64("(200, 4)", &numbers)).unwrap();
+    let said = "\"the rank is not certain: 2 to 3 for tolerances from 7.1e-15 to 1.1e-11\"";
+    for verb in verbs {
+        assert_eq!(doubts(verb), [said], "{verb}");
+    }
 }
 
 #[test]

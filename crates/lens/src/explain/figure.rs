@@ -68,7 +68,7 @@ pub struct Spectrum {
     /// A value of at most this share of the largest counts as zero.
     #[serde(serialize_with = "number")]
     pub tolerance: f64,
-    /// From a hundredth of the tolerance to a hundred times it: where the rank would be doubtful.
+    /// The band around the tolerance: where the rank would be doubtful.
     pub band: (f64, f64),
     /// How many count as not zero.
     pub rank: usize,

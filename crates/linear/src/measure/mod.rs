@@ -44,7 +44,7 @@ pub use hull::{Hull, HullMembership, SeparatingHyperplane, hull_membership, hull
 pub use norms::{MatrixNorms, VectorNorms, matrix_norms, vector_norms};
 pub use orthogonality::{Orthogonality, largest_cosine, orthogonality};
 pub(crate) use rank::stored_precision;
-pub use rank::{Rank, rank, rank_tolerance, rank_tolerance_of};
+pub use rank::{Rank, rank, rank_band, rank_tolerance, rank_tolerance_of};
 pub use span::{SpanMembership, span_membership};
 
 /// The rank alone, of a matrix that errors will call `name`.

@@ -26,8 +26,7 @@ pub struct Rank {
     pub singular_values: Vec<f64>,
     /// The last singular value that counts over the first that does not; infinite where that one is 0 or absent.
     pub gap: f64,
-    /// The lower and the upper end of the band around the tolerance: a sixteenth of it, which is one rounding per
-    /// column, and a thousand times it (at most 1).
+    /// The band around the tolerance, [`rank_band`].
     pub band: (f64, f64),
     /// The rank at the upper and at the lower end of the band: at most and at least `rank`.
     pub rank_in_band: (usize, usize),
@@ -59,6 +58,14 @@ pub fn rank_tolerance(columns: usize) -> f64 {
 /// make numbers less precise.
 pub fn rank_tolerance_of(columns: usize, precision: f64) -> f64 {
     (16.0 * f64::EPSILON * columns.max(32) as f64).max(16.0 * precision)
+}
+
+/// The band around a tolerance: where the rank is another at one of its ends it is not certain, in a measure as in a fit.
+///
+/// A sixteenth of the tolerance is one rounding per column: what is below is nothing. A hundred times it (at most 1) is what rounding of
+/// the data, not of sums, may reach.
+pub fn rank_band(tolerance: f64) -> (f64, f64) {
+    (tolerance / 16.0, (tolerance * 100.0).min(1.0))
 }
 
 /// The rank of the columns of `x` (n × p), with its tolerance, gap and band.
@@ -99,7 +106,7 @@ pub(super) fn of_singular_values(singular_values: Vec<f64>, columns: usize, prec
     let largest = singular_values.first().copied().unwrap_or(0.0);
     let above = |tolerance: f64| singular_values.iter().filter(|&&s| s > tolerance * largest).count();
     let rank = above(tolerance);
-    let band = (tolerance / 16.0, (tolerance * 1000.0).min(1.0));
+    let band = rank_band(tolerance);
     let gap = match (rank.checked_sub(1).map(|last| singular_values[last]), singular_values.get(rank)) {
         (Some(kept), Some(&left)) if left > 0.0 => kept / left,
         _ => f64::INFINITY,

@@ -43,7 +43,7 @@ pub(super) fn spectrum(columns: &Columns<'_>) -> Result<Figure, LinearError> {
         singular_values: values,
         names,
         tolerance,
-        band: (tolerance / 100.0, tolerance * 100.0),
+        band: columns.fit.rank().band(),
         rank: columns.fit.rank().rank,
     });
     let caption = format!(
@@ -410,13 +410,12 @@ pub(super) fn tables(columns: &Columns<'_>, shares: &Figure) -> Result<Vec<Table
         }
     }
     let found = fit.rank();
+    let (low, high) = found.band();
     let mut rank = Table::new("rank", "Rank by tolerance", &["tolerance", "rank"]);
     rank.columns[0].numeric = true;
-    for (tolerance, rank_there) in [
-        (found.tolerance / 100.0, found.rank_if_tighter),
-        (found.tolerance, found.rank),
-        (found.tolerance * 100.0, found.rank_if_looser),
-    ] {
+    for (tolerance, rank_there) in
+        [(low, found.rank_if_tighter), (found.tolerance, found.rank), (high, found.rank_if_looser)]
+    {
         rank.rows.push(vec![tolerance.into(), (rank_there as f64).into()]);
     }
     Ok(vec![terms, list, rank])

@@ -224,21 +224,19 @@ fn missed_rows(fit: &LinearFit, target: &str) -> Option<Finding> {
     )
 }
 
+/// What is said where the rank is another at the two ends of the band around its tolerance.
+pub(crate) fn rank_in_band((low, high): (usize, usize), band: (f64, f64)) -> Option<Finding> {
+    let (from, to) = (short(band.0), short(band.1));
+    let sentence = format!("the rank is not certain: {low} to {high} for tolerances from {from} to {to}");
+    let advice = "look at the near-dependencies: the data are as precise as the dependency is small";
+    (low != high).then(|| Finding::new(Severity::Caution, sentence).named("uncertain-rank").advised(advice))
+}
+
 /// A rank that depends on the tolerance.
 pub(crate) fn uncertain_rank(rank: &Rank) -> Option<Finding> {
-    if !rank.would_change() {
-        return None;
-    }
-    let sentence = format!(
-        "the rank is not certain: {} to {} for tolerances a hundred times larger or smaller than {}",
-        rank.rank_if_looser,
-        rank.rank_if_tighter,
-        short(rank.tolerance)
-    );
+    let found = rank_in_band((rank.rank_if_looser, rank.rank_if_tighter), rank.band())?;
     Some(
-        Finding::new(Severity::Caution, sentence)
-            .named("uncertain-rank")
-            .advised("look at the near-dependencies: the data are as precise as the dependency is small")
+        found
             .certified(format!("kept and dropped differ by a factor of {}", short(rank.gap())))
             .evident("tolerance", rank.tolerance)
             .evident("rank", rank.rank as f64),

@@ -219,7 +219,7 @@ pub struct FittedRank {
     /// How far apart kept and dropped are.
     #[serde(serialize_with = "number")]
     pub gap: f64,
-    /// Whether a tolerance a hundred times smaller or larger would change it.
+    /// Whether a tolerance of the band around it would change it.
     pub would_change: bool,
     /// Condition number of the independent terms scaled to length 1, the intercept's ones among them.
     #[serde(serialize_with = "number")]

@@ -1,5 +1,6 @@
 //! What follows from the measures, in sentences.
 
+use super::super::common::rank_in_band;
 use super::super::{Finding, Severity, counted, percent, short};
 use super::{IndexShares, Measured};
 use crate::finding::sorted;
@@ -46,15 +47,7 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
         );
         all.push(Finding::new(Severity::Serious, sentence));
     }
-    let (low, high) = measured.rank_in_band;
-    if low != high {
-        let sentence = format!(
-            "the rank is not certain: {low} to {high} for tolerances from {} to {}",
-            short(measured.rank_band.0),
-            short(measured.rank_band.1)
-        );
-        all.push(Finding::new(Severity::Caution, sentence));
-    }
+    all.extend(rank_in_band(measured.rank_in_band, measured.rank_band));
     all.extend(strong_index(measured));
     // Of a constant column that was said already, in better words.
     let is_constant =

@@ -34,7 +34,7 @@ pub use model::{Coefficient, Interval, LinearFit, Method, Statistics, TargetFit}
 pub use rank::Rank;
 
 use crate::check::{self, argument};
-use crate::measure::rank_tolerance_of;
+use crate::measure::{rank_band, rank_tolerance_of};
 use crate::summary::{Borrowed, Scaled, SelectedRows, Stored, sampled_shift};
 use crate::{Extent, LinearError, RowSource, Summary};
 use finish::Outcome;
@@ -316,7 +316,7 @@ fn by_gram(tall: &Tall<'_>, intercept: bool, tolerance: f64) -> Option<(Reduced,
     let solver = Solver::full(&reduced);
     let kappa = solver.condition_bound;
     let harmless = 4.0 * U * kappa * kappa < SQUARED_ERROR;
-    (harmless && solver.smallest_fraction() > 100.0 * tolerance).then_some((reduced, solver))
+    (harmless && solver.smallest_fraction() > rank_band(tolerance).1).then_some((reduced, solver))
 }
 
 /// The rank, the solver of the kept terms, their z and what they leave of the targets' squares.
@@ -325,7 +325,7 @@ fn decide(reduced: &Reduced, tolerance: f64) -> (Decision, Solver, spanwise_kern
     if (0..k).all(|j| reduced.r[(j, j)] != 0.0) {
         let solver = Solver::full(reduced);
         let smallest = solver.smallest_fraction();
-        if smallest > 100.0 * tolerance {
+        if smallest > rank_band(tolerance).1 {
             let decision = rank::full(reduced, tolerance, smallest);
             return (decision, solver, reduced.z.clone(), reduced.residual_squares.clone());
         }

@@ -11,6 +11,7 @@
 //! ```
 
 use super::reduced::Reduced;
+use crate::measure::rank_band;
 use crate::small::Columns;
 
 /// The rank of the terms, and how sure it is.
@@ -27,9 +28,9 @@ pub struct Rank {
     pub smallest_kept: f64,
     /// The largest such fraction of a term that was called dependent; 0 where there is none.
     pub largest_dropped: f64,
-    /// The rank a hundred times smaller a tolerance would give.
+    /// The rank that the smallest tolerance of the band would give.
     pub rank_if_tighter: usize,
-    /// The rank a hundred times larger a tolerance would give.
+    /// The rank that the largest tolerance of the band would give.
     pub rank_if_looser: usize,
     /// The dependent features, by column number.
     pub dependent: Vec<usize>,
@@ -48,7 +49,12 @@ impl Rank {
         self.rank == self.terms
     }
 
-    /// Whether a tolerance a hundred times smaller or larger would change the rank.
+    /// The band around the tolerance, [`rank_band`].
+    pub fn band(&self) -> (f64, f64) {
+        rank_band(self.tolerance)
+    }
+
+    /// Whether some tolerance of the band would change the rank.
     pub fn would_change(&self) -> bool {
         self.rank_if_tighter != self.rank || self.rank_if_looser != self.rank
     }
@@ -95,14 +101,15 @@ pub(super) fn decide(reduced: &Reduced, tolerance: f64) -> Decision {
     }
     let dropped: Vec<usize> = (0..k).filter(|j| !kept.contains(j)).collect();
     let features = usize::from(reduced.intercept);
+    let (low, high) = rank_band(tolerance);
     let report = Rank {
         rank,
         terms: k,
         tolerance,
         smallest_kept: kept.iter().map(|&j| fractions[j]).fold(f64::INFINITY, f64::min),
         largest_dropped: dropped.iter().map(|&j| fractions[j]).fold(0.0, f64::max),
-        rank_if_tighter: rank_at(tolerance / 100.0),
-        rank_if_looser: rank_at(tolerance * 100.0),
+        rank_if_tighter: rank_at(low),
+        rank_if_looser: rank_at(high),
         dependent: dropped.iter().filter(|&&j| j >= features).map(|j| j - features).collect(),
     };
     Decision { rank: report, kept, dropped }

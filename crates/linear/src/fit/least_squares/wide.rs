@@ -26,6 +26,7 @@ use crate::dense::{
     Centred, Cholesky, ColumnSizes, Inner, Products, Vectors, column_sizes, leading_columns, multiply,
     multiply_transposed, norm, norm_inf, power_of_two_near, svd, times, transposed_times,
 };
+use crate::measure::rank_band;
 use crate::{LinearError, NoColumns, RowSource};
 use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::{self, Tall, Twofold, residuals, transpose_multiply, triangle};
@@ -159,7 +160,7 @@ impl Wide<'_> {
         let cholesky = Cholesky::of(k)?;
         let condition = (largest * inverse_norm(&cholesky, n)).max(1.0);
         let smallest = 1.0 / condition.sqrt();
-        let sound = 4.0 * U * condition < SQUARED_ERROR && smallest > 100.0 * self.tolerance;
+        let sound = 4.0 * U * condition < SQUARED_ERROR && smallest > rank_band(self.tolerance).1;
         let rank = self.rank(n, [n, n], smallest, 0.0);
         sound.then_some(Factor { basis: None, cholesky, condition, rank })
     }
@@ -205,7 +206,8 @@ impl Wide<'_> {
         let cholesky = with_jitter(&projected)?;
         let condition = (largest_eigenvalue(&projected) * inverse_norm(&cholesky, rank)).max(1.0);
         let first = usize::from(self.intercept);
-        let others = [at(self.tolerance / 100.0) + first, at(self.tolerance * 100.0) + first];
+        let (low, high) = rank_band(self.tolerance);
+        let others = [at(low) + first, at(high) + first];
         let smallest = rank.checked_sub(1).map_or(1.0, share);
         let rank = self.rank(rank + first, others, smallest, share(rank));
         Ok(Factor { basis: Some(basis), cholesky, condition, rank })
