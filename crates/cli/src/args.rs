@@ -3,6 +3,7 @@
 mod explain;
 mod linear;
 mod measure;
+mod minus;
 pub(crate) mod names;
 mod project;
 mod room;
@@ -12,6 +13,7 @@ pub(crate) use linear::{
     Decompose, FactorMethod, Fit, KernelWord, Kind, MissingWord, Model, Pick, Solve, SolveMethod,
 };
 pub(crate) use measure::Measure;
+pub(crate) use minus::matrices_last;
 pub(crate) use project::{BasisWord, Project};
 pub(crate) use room::Room;
 

@@ -18,7 +18,7 @@ mod source;
 mod table;
 
 use args::{Cli, Verb, When};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use out::Screen;
 use spanwise::report::Ink;
 use std::io::IsTerminal;
@@ -36,7 +36,7 @@ enum Outcome {
 
 fn main() -> ExitCode {
     // Parsing prints help and usage errors by itself and ends with 0 or 2.
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(args::matrices_last(Cli::command(), std::env::args_os().collect()));
     quiet_decoders();
     match run(&cli) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

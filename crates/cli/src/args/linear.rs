@@ -237,7 +237,7 @@ pub(crate) struct Fit {
     pub(crate) file: Option<String>,
 
     /// The column to predict
-    #[arg(long, value_name = "NAME", required_unless_present = "merge")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, required_unless_present = "merge")]
     pub(crate) target: Option<String>,
 
     #[command(flatten)]
@@ -323,7 +323,7 @@ pub(crate) struct Fit {
     pub(crate) merge: Vec<PathBuf>,
 
     /// Predict for the rows of this table
-    #[arg(long, value_name = "FILE", requires = "out", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true, requires = "out", help_heading = "Output")]
     pub(crate) predict: Option<String>,
 
     /// Write the fit: .json, .txt, or its coefficients: .csv, .parquet. With --predict the predictions: .csv, .parquet

@@ -102,6 +102,37 @@ fn systems_are_solved_by_every_method() {
 }
 
 #[test]
+fn matrices_may_begin_with_a_minus_sign_wherever_they_stand() {
+    for line in [
+        "measure -1,0;0,1",
+        "measure --json -1,0;0,1 --span -1,2",
+        "measure -1,0;0,-1 --against -1;2",
+        "measure -1 --no-intercept",
+        "decompose -1,0;0,1 --kind qr",
+        "project -1,0;0,1 --vector -1,2",
+        "project --change-of-basis -1,0;0,1 --coefficients -1,2 -1,0;0,1;1,1",
+        "solve --a -4,1;1,3 --b -1;2",
+        "attend --q -1,0 --k -1,0 --v -1,0 --bias -1 --sinks -1",
+        "explain --q -1,0 --k -1,0;0,1 --v -1,0;1,1",
+        "example 66 --x -1,2;3,4 --w -2,1",
+    ] {
+        spanwise(&line.split(' ').collect::<Vec<_>>()).ended_with(0);
+    }
+    // A slip in an option is one all the same, before the matrix and behind it.
+    for line in [
+        "measure -1,0;0,1 --exclud c0",
+        "measure --exclud c0 -1,0;0,1",
+        "measure -1,0;0,1 -x",
+        "solve --a -4,1;1,3 --b -1;2 --methd qr",
+        "attend --q -1,0 --k -1,0 --v -1,0 --causl",
+    ] {
+        let run = spanwise(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.code, 2, "{line}: {}", run.stdout);
+        assert!(run.stderr.starts_with("error: unexpected argument '-"), "{line}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn no_more_digits_of_x_are_claimed_than_the_files_store() {
     let directory = tempfile::tempdir().unwrap();
     let (a, b) = (directory.path().join("a.npy"), directory.path().join("b.npy"));

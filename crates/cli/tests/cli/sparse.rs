@@ -51,6 +51,7 @@ fn a_sparse_table_is_fitted() {
     let estimates: Vec<f64> = terms.iter().map(|term| term["estimate"].as_f64().unwrap()).collect();
     assert!((estimates[0] - 1.0).abs() < 1e-13 && (estimates[1] - 2.0).abs() < 1e-13, "{estimates:?}");
     assert_eq!(terms[1]["name"], "c1");
+    spanwise(&["fit", text(&a), "--target", "-2,8,3", "--no-intercept"]).ended_with(0);
 }
 
 #[test]
