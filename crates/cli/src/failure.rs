@@ -4,6 +4,7 @@ use spanwise::attend::AttentionError;
 use spanwise::example::LessonError;
 use spanwise::linear::LinearError;
 use spanwise::linear::design::DesignError;
+use spanwise::linear::told::counted;
 use spanwise_io::IoError;
 use std::io::Write;
 
@@ -22,6 +23,15 @@ impl Usage {
 
     pub(crate) fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Usage { message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// An array beside a table has not as many rows; `dropped` of the table's were left out.
+    pub(crate) fn beside_dropped(message: impl Into<String>, dropped: usize) -> Self {
+        let hint = (dropped > 0).then(|| {
+            let rows = counted(dropped, "row", "rows");
+            format!("{rows} with a missing value counted too: what stands beside is left out with them")
+        });
+        Usage { message: message.into(), hint }
     }
 }
 

@@ -63,10 +63,10 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
     let stored_bits = gathered.bits;
     let Measuring { stream, mut beside, .. } = gathered.sink;
     let y = gathered.kept.as_ref().map(|rows| {
-        beside.lay(rows.count());
-        beside.next(rows)
+        beside.lay(gathered.read as usize);
+        beside.of(rows)
     });
-    beside.check()?;
+    beside.check(gathered.read as usize, gathered.dropped as usize)?;
     let factor = match (&gathered.kept, &y) {
         (Some(rows), Some(y)) => Factor::of(rows.view()?, y.view())?,
         _ => stream.finish()?,
@@ -115,20 +115,18 @@ impl Sink for Measuring {
     }
 
     fn push(&mut self, rows: &Rows) -> anyhow::Result<()> {
-        let y = self.beside.next(rows);
+        let y = self.beside.of(rows);
         Ok(self.stream.push(rows.view()?, y.view())?)
     }
 }
 
-/// What stands beside the columns, row by row: the vector of `--span` or `--span-column`, then the columns of `--against`.
+/// What stands beside the columns, row by row of the file: the vector of `--span` or `--span-column`, then the columns of `--against`.
 struct Beside {
     span: Option<Vec<f64>>,
     column: bool,
     against: Option<Matrix>,
     /// Whether `against` was one row.
     is_row: bool,
-    /// Rows so far.
-    rows: usize,
 }
 
 impl Beside {
@@ -143,7 +141,7 @@ impl Beside {
         // One row is a vector, as it is for `--span`, if the table has as many rows.
         let is_row = against.as_ref().is_some_and(|others| others.rows() == 1);
         let against = against.map(|others| if is_row { others.transposed() } else { others });
-        Ok(Beside { span, column: args.span_column.is_some(), against, is_row, rows: 0 })
+        Ok(Beside { span, column: args.span_column.is_some(), against, is_row })
     }
 
     /// Leaves the one row of `--against` a row where the table does not have as many rows as it has numbers.
@@ -161,31 +159,34 @@ impl Beside {
         self.vectors() + self.against.as_ref().map_or(0, Matrix::cols)
     }
 
-    /// What stands beside the next rows. Where there is too little of it, zeros do until all rows are counted.
-    fn next(&mut self, rows: &Rows) -> Matrix {
-        let (first, vectors) = (self.rows, self.vectors());
-        self.rows += rows.count();
-        Matrix::from_fn(rows.count(), self.width(), |i, j| match (j.checked_sub(vectors), &self.against) {
-            (Some(j), Some(others)) if first + i < others.rows() => others[(first + i, j)],
-            (Some(_), _) => 0.0,
-            (None, _) => match &self.span {
-                Some(span) => span.get(first + i).copied().unwrap_or(0.0),
-                None => rows.y[i],
-            },
+    /// What stands beside these rows. Where there is too little of it, zeros do until all rows are counted.
+    fn of(&self, rows: &Rows) -> Matrix {
+        let vectors = self.vectors();
+        Matrix::from_fn(rows.count(), self.width(), |i, j| {
+            // Rows that were left out of the table are left out here.
+            let row = rows.index[i] as usize;
+            match (j.checked_sub(vectors), &self.against) {
+                (Some(j), Some(others)) if row < others.rows() => others[(row, j)],
+                (Some(_), _) => 0.0,
+                (None, _) => match &self.span {
+                    Some(span) => span.get(row).copied().unwrap_or(0.0),
+                    None => rows.y[i],
+                },
+            }
         })
     }
 
-    /// Refuses arrays that do not have as many rows as the table.
-    fn check(&self) -> Result<(), Usage> {
-        let rows = counted(self.rows, "row", "rows");
-        if let Some(span) = self.span.as_ref().filter(|span| span.len() != self.rows) {
-            return Err(Usage::new(format!("`--span` has length {}, the table has {rows}", span.len())));
-        }
-        if let Some(others) = self.against.as_ref().filter(|others| others.rows() != self.rows) {
+    /// Refuses arrays that do not have as many rows as the file.
+    fn check(&self, read: usize, dropped: usize) -> Result<(), Usage> {
+        let rows = counted(read, "row", "rows");
+        let message = if let Some(span) = self.span.as_ref().filter(|span| span.len() != read) {
+            format!("`--span` has length {}, the table has {rows}", span.len())
+        } else if let Some(others) = self.against.as_ref().filter(|others| others.rows() != read) {
             let found = counted(others.rows(), "row", "rows");
-            let message = format!("`--against` has {found}, the table has {rows}; they must be equal");
-            return Err(Usage::new(message));
-        }
-        Ok(())
+            format!("`--against` has {found}, the table has {rows}; they must be equal")
+        } else {
+            return Ok(());
+        };
+        Err(Usage::beside_dropped(message, dropped))
     }
 }

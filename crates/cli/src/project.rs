@@ -87,23 +87,13 @@ fn vectors(
 ) -> anyhow::Result<Outcome> {
     let (v, names) = match vector {
         // One row of as many numbers as the table has rows is a vector, as it is written in an argument.
-        Some(v) if v.rows() == 1 && v.cols() == table.x.rows() => (v.transposed(), vec!["vector".to_owned()]),
-        Some(v) if v.cols() == 1 => (v, vec!["vector".to_owned()]),
-        Some(v) => {
-            let names = (0..v.cols()).map(|j| format!("v{j}")).collect();
-            (v, names)
+        Some(v) if v.rows() == 1 && v.cols() == table.read => {
+            (table.left(&v.transposed())?, vec!["vector".to_owned()])
         }
+        Some(v) if v.cols() == 1 => (table.left(&v)?, vec!["vector".to_owned()]),
+        Some(v) => (table.left(&v)?, (0..v.cols()).map(|j| format!("v{j}")).collect()),
         None => (table.vectors.clone(), table.vector_names.clone()),
     };
-    if v.rows() != table.x.rows() {
-        let message = format!(
-            "`--vector` is {} × {}; the table has {}, and a vector needs as many numbers",
-            v.rows(),
-            v.cols(),
-            counted(table.x.rows(), "row", "rows")
-        );
-        return Err(Usage::new(message).into());
-    }
     let found = told::project(table.onto(), v.view(), &names)?;
     let files = output.parts(&found)?;
     show.found(&found, |found, ink| projected_text(found, &files, ink))

@@ -5,7 +5,7 @@ use crate::args::{MissingWord, Pick, Project};
 use crate::failure::Usage;
 use crate::table::{Asked, Source};
 use spanwise::Matrix;
-use spanwise::linear::told::Onto;
+use spanwise::linear::told::{Onto, counted};
 use spanwise_io::quoted;
 
 pub(super) struct Table {
@@ -13,6 +13,8 @@ pub(super) struct Table {
     names: Vec<String>,
     pub(super) vectors: Matrix,
     pub(super) vector_names: Vec<String>,
+    /// Rows of the file, those left out included.
+    pub(super) read: usize,
     /// Which rows of the file these are, from 0.
     pub(super) index: Vec<u64>,
     /// Whether rows may be missing among them.
@@ -65,10 +67,25 @@ impl Table {
             names: ones.into_iter().chain(onto.iter().map(|&j| names[j].clone())).collect(),
             vectors: Matrix::from_fn(all.rows(), vectors.len(), |i, j| all[(i, vectors[j])]),
             vector_names: vectors.iter().map(|&j| names[j].clone()).collect(),
+            read: rows.read as usize,
             index: rows.index,
             numbered: args.pick.missing == MissingWord::Drop,
             stored_bits,
         })
+    }
+
+    /// Of vectors with a number for each row of the file: those of the rows that are left.
+    pub(super) fn left(&self, v: &Matrix) -> Result<Matrix, Usage> {
+        if v.rows() != self.read {
+            let message = format!(
+                "`--vector` is {} × {}; the table has {}, and a vector needs as many numbers",
+                v.rows(),
+                v.cols(),
+                counted(self.read, "row", "rows")
+            );
+            return Err(Usage::beside_dropped(message, self.read - self.index.len()));
+        }
+        Ok(Matrix::from_fn(self.index.len(), v.cols(), |i, j| v[(self.index[i] as usize, j)]))
     }
 
     pub(super) fn onto(&self) -> Onto<'_> {

@@ -72,6 +72,37 @@ fn the_rank_is_as_certain_to_fit_and_explain_as_to_measure() {
 }
 
 #[test]
+fn what_stands_beside_a_row_that_is_left_out_is_left_out_too() {
+    let row =
+        |i: usize| format!("{},{}", i * i % 7, if i == 2 { String::new() } else { (i % 5).to_string() });
+    let number = |i: usize| (i * i % 11).to_string();
+    let files = Files::new(&[
+        ("t.csv", &table("a,b", 9, row)),
+        ("whole.csv", &table("v", 9, number)),
+        ("same.csv", &table("a,b", 9, row).replace("4,\n", "")),
+        ("left.csv", &table("v", 8, |i| number(i + usize::from(i > 1)))),
+    ]);
+    for (verb, part) in [
+        ("measure T --span V", "span"),
+        ("measure T --span V --stream", "span"),
+        ("measure T --against V", "against"),
+        ("measure T --against V --stream", "against"),
+        ("project T --vector V", "vectors"),
+    ] {
+        let run = |t: &str, v: &str| {
+            let run = files.run(&format!("{} --missing drop --json", verb.replace('T', t).replace('V', v)));
+            serde_json::from_str::<Value>(&run.stdout).unwrap_or_else(|_| panic!("{verb}: {}", run.stderr))
+        };
+        let found = run("@t.csv", "@whole.csv");
+        assert!(!found[part].is_null(), "{found}");
+        assert_eq!(found[part], run("@same.csv", "@left.csv")[part], "{verb}");
+        let words = verb.replace('T', "@t.csv").replace('V', "@left.csv");
+        let expected = ["has 9 rows", "hint: 1 row with a missing value counted too"];
+        files.refused(&format!("{words} --missing drop"), &expected);
+    }
+}
+
+#[test]
 fn variance_inflation_is_the_same_in_sentences_and_in_the_table() {
     let json = spanwise(&["explain", LONGLEY, "--target", "TOTEMP", "--json"]).json();
     let table =
