@@ -4,7 +4,7 @@ use crate::failure::Usage;
 use anyhow::Context;
 use spanwise::example::Array;
 use spanwise::{Dtype, Matrix};
-use spanwise_io::{Kind, Tensor, parse_matrix, read_tensor};
+use spanwise_io::{Kind, Tensor, parse_array, read_tensor};
 use std::path::Path;
 
 /// Reads arguments; standard input can be read once.
@@ -39,7 +39,7 @@ impl Sources {
                 format!("`{argument}` is empty; expected a file, a matrix such as \"1,0;0,1\", or `-`");
             return Err(Usage::new(message).into());
         } else if is_inline(text) {
-            return parse_matrix(text).with_context(|| format!("`{argument}`"));
+            return parse_array(text).with_context(|| format!("`{argument}`"));
         }
         let tensor = read_tensor(text).with_context(|| format!("`{argument}`"))?;
         self.stored(tensor.kind().dtype().map(Dtype::bits));

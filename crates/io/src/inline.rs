@@ -1,9 +1,10 @@
 //! Small matrices written on the command line: `1,0;0,1`.
 
-use crate::csv::field::number;
+use crate::csv::field::{is_missing, number};
 use crate::{IoError, Place, Tensor};
 
-/// Reads rows separated by `;` and numbers separated by `,` or blanks; the result has two dimensions.
+/// Reads rows separated by `;` and numbers separated by `,` or blanks; the result has two dimensions. Words for a missing value
+/// (`NA`, `null`) become NaN, as in a table.
 ///
 /// ```
 /// let x = spanwise_io::parse_matrix("1,0; 0,1; 1,1")?;
@@ -13,6 +14,16 @@ use crate::{IoError, Place, Tensor};
 /// # Ok::<(), spanwise_io::IoError>(())
 /// ```
 pub fn parse_matrix(text: &str) -> Result<Tensor, IoError> {
+    parse(text, false)
+}
+
+/// The same, where words for a missing value are refused, as they are in a file that is read as an array. `nan` is a number here, as it
+/// is in a file of arrays.
+pub fn parse_array(text: &str) -> Result<Tensor, IoError> {
+    parse(text, true)
+}
+
+fn parse(text: &str, complete: bool) -> Result<Tensor, IoError> {
     let file = Place::file("inline");
     let text = text.trim().trim_end_matches(';');
     if text.is_empty() {
@@ -32,12 +43,13 @@ pub fn parse_matrix(text: &str) -> Result<Tensor, IoError> {
             return Err(IoError::Ragged { at, found: fields.len(), expected: width });
         }
         for (column, field) in fields.into_iter().enumerate() {
-            let value = number(field.as_bytes()).filter(|_| !field.is_empty()).ok_or_else(|| {
-                IoError::NotANumber {
-                    at: file.clone().row(rows as u64).column(column + 1),
-                    found: field.chars().take(40).collect(),
-                }
-            })?;
+            let at = || file.clone().row(rows as u64).column(column + 1);
+            let value = number(field.as_bytes())
+                .filter(|_| !field.is_empty())
+                .ok_or_else(|| IoError::NotANumber { at: at(), found: field.chars().take(40).collect() })?;
+            if complete && is_missing(field.as_bytes()) && !field.eq_ignore_ascii_case("nan") {
+                return Err(IoError::MissingValue { at: at() });
+            }
             values.push(value);
         }
     }
@@ -68,5 +80,15 @@ mod tests {
         assert_eq!(message("1,2;3,"), "inline:2:2: found \"\"; a number is needed");
         assert_eq!(message(" ; "), "inline: the file is empty");
         assert_eq!(message("1;;2"), "inline:2:1: found 0 fields; the first row has 1");
+    }
+
+    #[test]
+    fn an_array_has_no_missing_values_and_may_have_nan() {
+        for missing in ["1,NA", "1,null", "1,N/A"] {
+            assert!(parse_matrix(missing).unwrap().to_f64_vec()[1].is_nan(), "{missing}");
+            let message = parse_array(missing).unwrap_err().to_string();
+            assert_eq!(message, "inline:1:2: the value is missing; an array needs a number in every place");
+        }
+        assert!(parse_array("1,NaN").unwrap().to_f64_vec()[1].is_nan());
     }
 }

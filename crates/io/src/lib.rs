@@ -49,7 +49,7 @@ mod write;
 pub use commas::{COMMA_HINT, has_comma};
 pub use error::{IoError, Malformed, QuoteProblem};
 pub use format::Format;
-pub use inline::parse_matrix;
+pub use inline::{parse_array, parse_matrix};
 pub use options::ReadOptions;
 pub use place::{Location, Place, quoted};
 pub use read::{read_table, read_tensor, read_tensor_as, read_tensors};

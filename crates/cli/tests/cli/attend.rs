@@ -133,6 +133,24 @@ fn masks_are_truth_values_or_ones_and_zeros() {
 }
 
 #[test]
+fn nan_reaches_its_own_rows_alone_and_a_missing_value_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, table) = (directory.path().join("q.npy"), directory.path().join("q.csv"));
+    std::fs::write(&file, npy_f64("(2, 2)", &[f64::NAN, 0.0, 1.0, 2.0])).unwrap();
+    std::fs::write(&table, "1,0\n1,NA\n").unwrap();
+    let attend = |q: &str| spanwise(&["attend", "--q", q, "--k", "1,0;0,1", "--v", "1,0;0,1", "--json"]);
+    let written = attend("nan,0;1,2").json();
+    assert_eq!(written["output"], attend(text(&file)).json()["output"], "{written}");
+    assert!(written["output"].to_string().contains("NaN"), "{written}");
+    for (q, place) in [("1,0;1,NA", "inline:2:2: "), (text(&table), "q.csv:2:2 (column \"c1\"): ")] {
+        let run = attend(q);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{q}");
+        let said = format!("{place}the value is missing; an array needs a number in every place\n");
+        assert!(run.stderr.ends_with(&said), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn standard_input_is_one_of_the_arrays() {
     let args = attend(&[]);
     let mut args: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -91,7 +91,7 @@ fn trimmed(mut text: &[u8]) -> &[u8] {
 
 /// Whether the text says that there is no value.
 #[inline]
-pub(super) fn is_missing(text: &[u8]) -> bool {
+pub(crate) fn is_missing(text: &[u8]) -> bool {
     match text {
         b"" | b"NA" | b"N/A" | b"null" | b"NULL" => true,
         [_, _, _] => text.eq_ignore_ascii_case(b"nan"),
