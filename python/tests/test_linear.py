@@ -218,8 +218,15 @@ def test_systems_are_solved_and_singular_ones_told():
     np.testing.assert_allclose(found.x, np.linalg.solve(spd, b[:, 0]), rtol=1e-9)
     assert found.backward_error < 1e-15 and found.method == "cholesky"
     with pytest.raises(errors.SingularError, match="rank 1 of 2"):
-        linear.solve([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0])
-    assert linear.solve([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0], method="svd").rank == 1
+        linear.solve([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0], method="lu")
+    # Unless a method is named, dependent columns are told, not refused: as the command does.
+    for system, right in [([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0]), ([[1.0, 1.0]] * 3, [1.0, 2.0, 3.0])]:
+        found, shortest = linear.solve(system, right), linear.solve(system, right, method="svd")
+        assert (found.method, found.rank, shortest.rank) == ("svd", 1, 1)
+        np.testing.assert_array_equal(found.x, shortest.x)
+        assert "rank 1 of 2: the shortest of many answers" in repr(found)
+    with pytest.raises(errors.SingularError):
+        linear.solve([[1.0, 1.0]] * 3, [1.0, 2.0, 3.0], method="qr")
 
 
 def test_measures():

@@ -47,8 +47,10 @@ class Solution:
     method: str
 
     def __repr__(self) -> str:
+        unknowns = len(self.x)
         facts = [
             f"by {self.method}",
+            *([f"rank {self.rank} of {unknowns}: the shortest of many answers"] if self.rank < unknowns else []),
             *numbers("relative residual", self.relative_residual),
             *numbers("backward error", self.backward_error),
             *numbers("condition", self.condition),
@@ -71,8 +73,8 @@ def solve(
     A : array or table, (n, p)
     b : array, (n,) or (n, t)
     method : {"auto", "lu", "cholesky", "qr", "svd"}
-        LU for square systems and QR for taller ones unless named; both refuse dependent columns. ``"svd"`` takes
-        anything and gives the answer of the smallest norm.
+        ``"svd"`` takes anything and gives the answer of the smallest norm; the others refuse dependent columns. Unless named:
+        LU for square systems, QR for taller ones, SVD for wider ones and where columns depend on others. ``rank`` then says so.
     jitter : float
         The largest share of the diagonal that ``"cholesky"`` may add to make its factorisation exist.
     tolerance : float, optional
@@ -90,10 +92,7 @@ def solve(
     """
     left = _f64("solve", "A", A)
     right = np.asarray(target("solve", "b", b), dtype=np.float64)
-    chosen: str = method
-    if method == "auto":
-        chosen = "lu" if left.shape[0] == left.shape[1] else "qr" if left.shape[0] > left.shape[1] else "svd"
-    parts = _spanwise.solve(left, right, chosen, float(jitter), tolerance)
+    parts = _spanwise.solve(left, right, method, float(jitter), tolerance)
     parts["x"] = parts["x"].T
     if right.ndim == 1:
         for key, value in parts.items():

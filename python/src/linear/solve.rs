@@ -18,15 +18,35 @@ fn name(argument: &'static str) -> Name {
 /// How to factor.
 #[derive(Clone, Copy)]
 enum Way {
+    /// By shape: LU, QR or SVD; SVD where the others find dependent columns.
+    Auto {
+        tolerance: Option<f64>,
+    },
     Lu,
-    Cholesky { jitter: f64 },
+    Cholesky {
+        jitter: f64,
+    },
     Qr,
-    Svd { tolerance: Option<f64> },
+    Svd {
+        tolerance: Option<f64>,
+    },
 }
 
 /// One solution for each right-hand side, from one factorisation.
 fn solutions(way: Way, a: View<'_, f64>, columns: &[View<'_, f64>]) -> Result<Vec<Solution>, LinearError> {
     match way {
+        Way::Auto { tolerance } => {
+            let svd = Way::Svd { tolerance };
+            let by_shape = match *a.dims() {
+                [n, p] if n < p => svd,
+                [n, p] if n > p => Way::Qr,
+                _ => Way::Lu,
+            };
+            match solutions(by_shape, a, columns) {
+                Err(LinearError::Singular { .. }) => solutions(svd, a, columns),
+                found => found,
+            }
+        }
         Way::Lu => {
             let factor = LuFactor::new(a)?;
             columns.iter().map(|&b| factor.solve(b)).collect()
@@ -60,6 +80,7 @@ pub(crate) fn solve<'py>(
     let products = products(&a, columns_of(&b));
     let (a, b) = (a.view::<f64>()?, b.view::<f64>()?);
     let way = match method {
+        "auto" => Way::Auto { tolerance },
         "lu" => Way::Lu,
         "cholesky" => Way::Cholesky { jitter },
         "qr" => Way::Qr,
