@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,6 +35,27 @@ def test_the_angles_of_columns_are_those_of_numpy() -> None:
     assert linear.column_angles(pd.DataFrame(X, columns=list("abcd")), most=2) == found[:2]
     assert np.isnan(linear.column_angles([[1.0, 7.0], [2.0, 7.0]])[0].centred)
     assert linear.column_angles([[1.0], [2.0]]) == []
+
+
+def test_angles_of_f32_are_computed_without_a_copy_in_f64() -> None:
+    short, other = X.astype(np.float32), Y.astype(np.float32)
+    long = short.astype(np.float64)
+    for found, expected in zip(linear.column_angles(short), linear.column_angles(long), strict=True):
+        assert tuple(found) == tuple(expected)
+    expected = linear.principal_angles(long, other.astype(np.float64))
+    for pair in [(short, other), (short, other.astype(np.float64)), (long, other)]:
+        np.testing.assert_allclose(linear.principal_angles(*pair), expected, atol=1e-13)
+    # What f32 cannot tell apart is one direction.
+    twice = np.column_stack([short[:, 0], short[:, 1], short[:, 0] + short[:, 1]])
+    assert len(linear.principal_angles(twice, twice)) == 2
+    large = np.ones((100_000, 4), np.float32)
+    large[::2, 1] = large[::3, 2] = large[::5, 3] = 2
+    for call in [lambda: linear.column_angles(large), lambda: linear.principal_angles(large, large)]:
+        tracemalloc.start()
+        call()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < large.nbytes / 4, peak
 
 
 def test_principal_angles_are_those_of_scipy() -> None:

@@ -55,7 +55,7 @@ def column_angles(X: Any, most: int = 100) -> list[ColumnAngle]:
     (0, 2, 0.024385)
     """
     count = whole("measure", "most", most)
-    return [ColumnAngle(*found) for found in _spanwise.column_angles(_f64("measure", "X", X), count)]
+    return [ColumnAngle(*found) for found in _spanwise.column_angles(features("measure", "X", X).values, count)]
 
 
 def principal_angles(A: Any, B: Any) -> F64:
@@ -70,7 +70,8 @@ def principal_angles(A: Any, B: Any) -> F64:
     >>> np.round(np.degrees(spanwise.linear.principal_angles(plane, other)), 9)
     array([ 0., 45.])
     """
-    return _spanwise.principal_angles(_f64("measure", "A", A), _f64("measure", "B", B))
+    left, right = features("measure", "A", A), features("measure", "B", B)
+    return _spanwise.principal_angles(left.values, right.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

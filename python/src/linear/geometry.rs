@@ -27,7 +27,7 @@ pub(crate) fn angle(py: Python<'_>, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
     Ok(found.unwrap_or(f64::NAN))
 }
 
-/// The `most` pairs of columns of `x` (n × p, f64) nearest to one line: first, second, angle, angle without means.
+/// The `most` pairs of columns of `x` (n × p) nearest to one line: first, second, angle, angle without means.
 #[pyfunction]
 pub(crate) fn column_angles(
     py: Python<'_>,
@@ -36,17 +36,17 @@ pub(crate) fn column_angles(
 ) -> PyResult<Vec<(usize, usize, f64, f64)>> {
     let x = Array::real(x, name("X"))?;
     let products = products(&x, 0);
-    let x = x.view::<f64>()?;
-    let nothing = View::new(&[], &[x.dims().first().copied().unwrap_or(0), 0]);
+    let nothing = View::new(&[], &[x.shape().first().copied().unwrap_or(0), 0]);
     let nothing: View<'_, f64> = nothing.expect("no numbers in no columns");
-    let found = work::fit(py, products, || Factor::of(x, nothing).map(|factor| factor.column_angles(most)))?;
+    let angles = |factor: Factor| factor.column_angles(most);
+    let found = with_real!(x, |x| work::fit(py, products, || Factor::of(x, nothing).map(angles)))?;
     let pair = |found: library::ColumnAngle| {
         (found.first, found.second, found.angle, found.centred.unwrap_or(f64::NAN))
     };
     Ok(found.or_raise(py)?.into_iter().map(pair).collect())
 }
 
-/// The principal angles between the spans of `a` (n × p, f64) and `b` (n × q, f64).
+/// The principal angles between the spans of `a` (n × p) and `b` (n × q).
 #[pyfunction]
 pub(crate) fn principal_angles<'py>(
     py: Python<'py>,
@@ -55,8 +55,10 @@ pub(crate) fn principal_angles<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (a, b) = (Array::real(a, name("A"))?, Array::real(b, name("B"))?);
     let products = products(&a, 0) + products(&b, 0);
-    let (a, b) = (a.view::<f64>()?, b.view::<f64>()?);
-    Ok(vector(py, work::fit(py, products, || library::principal_angles(a, b))?.or_raise(py)?))
+    let found = with_real!(a, |a| with_real!(b, |b| work::fit(py, products, || {
+        library::principal_angles(a, b)
+    })))?;
+    Ok(vector(py, found.or_raise(py)?))
 }
 
 /// How far the columns of `x` (n × p) are from orthogonal, and from length 1.

@@ -47,7 +47,10 @@ pub(crate) fn between(a: &[f64], b: &[f64]) -> Option<f64> {
 ///
 /// There are as many as the smaller of the two ranks. All zero: one space lies inside the other. The largest equal to
 /// π/2: some direction of the smaller space is orthogonal to all of the larger.
-pub fn principal_angles<T: Element>(a: View<'_, T>, b: View<'_, T>) -> Result<Vec<f64>, LinearError> {
+pub fn principal_angles<T: Element, U: Element>(
+    a: View<'_, T>,
+    b: View<'_, U>,
+) -> Result<Vec<f64>, LinearError> {
     let precision = a.precision().max(b.precision());
     let a = load(argument("measure", "A"), &a)?;
     let name = argument("measure", "B");

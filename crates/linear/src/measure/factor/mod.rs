@@ -29,7 +29,7 @@ use crate::dense::{
 };
 use crate::summary::times_power_of_two;
 use crate::{Extent, LinearError, Summary};
-use spanwise_kernels::{Matrix, View};
+use spanwise_kernels::{Element, Matrix, View};
 use std::ops::Range;
 
 const X: Argument = argument("measure", "X");
@@ -96,8 +96,9 @@ pub struct SpanAngles {
 }
 
 impl Factor {
-    /// Of rows that are in memory: `x` (n × p) and `y` (n × t), neither empty but for t = 0.
-    pub fn of(x: View<'_, f64>, y: View<'_, f64>) -> Result<Self, LinearError> {
+    /// Of rows that are in memory: `x` (n × p) and `y` (n × t), neither empty but for t = 0. Shorter types than f64 are converted tile by tile,
+    /// and count as [`Factor::stored_bits`] has it.
+    pub fn of<T: Element, U: Element>(x: View<'_, T>, y: View<'_, U>) -> Result<Self, LinearError> {
         X.not_empty(&x)?;
         let ((n, p), (m, t)) = (X.matrix(&x)?, Y.matrix(&y)?);
         Y.fits(Extent::Rows(m), "X", Extent::Rows(n))?;
@@ -122,7 +123,8 @@ impl Factor {
         let whole = if t == 0 { with_ones.clone() } else { beside(1)? };
         let mut sums = AbsoluteSums::new(p);
         add_rows(&mut sums, &x)?;
-        Factor::finished([with_ones, joint, whole], sums, n)
+        let factor = Factor::finished([with_ones, joint, whole], sums, n)?;
+        Ok(factor.stored_bits(T::DTYPE.bits()).others_stored_bits(U::DTYPE.bits()))
     }
 
     /// Of the rows that a summary has seen: its targets are Y.
@@ -399,7 +401,7 @@ impl Factor {
     }
 }
 
-fn add_rows(sums: &mut AbsoluteSums, x: &View<'_, f64>) -> Result<(), LinearError> {
+fn add_rows<T: Element>(sums: &mut AbsoluteSums, x: &View<'_, T>) -> Result<(), LinearError> {
     let (n, p) = X.matrix(x)?;
     let mut row = vec![0.0; p];
     for i in 0..n {

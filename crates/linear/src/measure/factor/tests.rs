@@ -166,6 +166,14 @@ fn numbers_stored_as_f32_depend_to_their_own_rounding() {
         let found = factor.dependencies(true, None).unwrap();
         assert_eq!(found[0].formula(&["a", "b", "c"]), "c = b + 2");
         assert_eq!(factor.rank().tolerance, rank_tolerance_of(3, f64::from(f32::EPSILON) / 2.0));
+        // A view of f32 says so itself.
+        let short: Vec<f32> = x.as_slice().iter().map(|&x| x as f32).collect();
+        let of_f32 = Factor::of(View::new(&short, &[300, 3]).unwrap(), nothing(300)).unwrap();
+        assert_eq!(
+            (of_f32.rank().tolerance, of_f32.rank().rank),
+            (factor.rank().tolerance, factor.rank().rank)
+        );
+        assert_eq!(of_f32.dependencies(true, None).unwrap()[0].formula(&["a", "b", "c"]), "c = b + 2");
         // Shorter types count as f32: to their own rounding nearly everything would depend.
         assert_eq!(factor.clone().stored_bits(11).rank(), factor.rank());
     }
@@ -176,7 +184,7 @@ fn what_cannot_be_measured_is_refused() {
     assert!(FactorStream::new(2, 0).finish().is_err());
     let x = wavy(4, 2);
     assert!(Factor::of(x.view(), nothing(3)).is_err());
-    assert!(Factor::of(View::new(&[], &[0, 2]).unwrap(), nothing(0)).is_err());
+    assert!(Factor::of(View::<f64>::new(&[], &[0, 2]).unwrap(), nothing(0)).is_err());
     let bad = [1.0, f64::NAN];
     assert!(Factor::of(View::new(&bad, &[2, 1]).unwrap(), nothing(2)).is_err());
     assert!(FactorStream::new(1, 0).push(View::new(&bad, &[2, 1]).unwrap(), nothing(2)).is_err());
