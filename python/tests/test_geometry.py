@@ -37,7 +37,7 @@ def test_the_angles_of_columns_are_those_of_numpy() -> None:
     assert linear.column_angles([[1.0], [2.0]]) == []
 
 
-def test_angles_of_f32_are_computed_without_a_copy_in_f64() -> None:
+def test_angles_of_f32_are_computed_without_a_copy_by_numpy() -> None:
     short, other = X.astype(np.float32), Y.astype(np.float32)
     long = short.astype(np.float64)
     for found, expected in zip(linear.column_angles(short), linear.column_angles(long), strict=True):

@@ -29,7 +29,9 @@ impl Usage {
     pub(crate) fn beside_dropped(message: impl Into<String>, dropped: usize) -> Self {
         let hint = (dropped > 0).then(|| {
             let rows = counted(dropped, "row", "rows");
-            format!("{rows} with a missing value counted too: what stands beside is left out with them")
+            format!(
+                "this counts {rows} that `--missing drop` leaves out: give a number for every row of the file"
+            )
         });
         Usage { message: message.into(), hint }
     }

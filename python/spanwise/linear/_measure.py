@@ -50,7 +50,7 @@ class Solution:
         unknowns = len(self.x)
         facts = [
             f"by {self.method}",
-            *([f"rank {self.rank} of {unknowns}: the shortest of many answers"] if self.rank < unknowns else []),
+            *([f"rank {self.rank} of {unknowns}: the shortest of many answers"] if self.x.size and self.rank < unknowns else []),
             *numbers("relative residual", self.relative_residual),
             *numbers("backward error", self.backward_error),
             *numbers("condition", self.condition),

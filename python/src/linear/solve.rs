@@ -42,10 +42,10 @@ fn solutions(way: Way, a: View<'_, f64>, columns: &[View<'_, f64>]) -> Result<Ve
                 [n, p] if n > p => Way::Qr,
                 _ => Way::Lu,
             };
-            match solutions(by_shape, a, columns) {
-                Err(LinearError::Singular { .. }) => solutions(svd, a, columns),
-                found => found,
-            }
+            solutions(by_shape, a, columns).or_else(|error| {
+                let factor = SvdFactor::after(error, a, tolerance)?;
+                columns.iter().map(|&b| factor.solve(b)).collect()
+            })
         }
         Way::Lu => {
             let factor = LuFactor::new(a)?;

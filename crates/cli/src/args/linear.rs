@@ -14,7 +14,7 @@ Examples:
 
 Factors by name in --out: qr q, r; pivoted-qr q, r, order; svd u, s, v; eigen values, vectors; pca components, mean, \
 explained_variance, singular_values; low-rank left, right. Principal components of rows beyond --memory come from a summary, \
-in one pass; s and v of svd do with --stream. Other factors and methods need the rows in memory, and take neither option.";
+in one pass; s and v of svd only with --stream. Other factors and methods need the rows in memory, and take neither option.";
 
 pub(crate) const SOLVE_HELP: &str = "\
 Examples:
@@ -38,8 +38,8 @@ Examples:
 
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
 otherwise. Rows beyond --memory are not kept: least-squares, ridge, nonnegative and simplex then go through a summary, in one \
-pass; logistic, softmax and kernel need their rows in memory, and take neither that option nor --stream. Ridge without --lambda and --choose takes the penalty that does \
-best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
+pass; logistic, softmax and kernel need their rows in memory, and take neither that option nor --stream. Ridge without \
+--lambda and --choose takes the penalty that does best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
 they come by once, as on standard input.";
 
 /// Which columns of a table, and how they become numbers.
@@ -237,7 +237,7 @@ pub(crate) struct Fit {
     pub(crate) file: Option<String>,
 
     /// The column to predict
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, required_unless_present = "merge")]
+    #[arg(long, value_name = "NAME", required_unless_present = "merge")]
     pub(crate) target: Option<String>,
 
     #[command(flatten)]
@@ -323,7 +323,7 @@ pub(crate) struct Fit {
     pub(crate) merge: Vec<PathBuf>,
 
     /// Predict for the rows of this table
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true, requires = "out", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", requires = "out", help_heading = "Output")]
     pub(crate) predict: Option<String>,
 
     /// Write the fit: .json, .txt, or its coefficients: .csv, .parquet. With --predict the predictions: .csv, .parquet

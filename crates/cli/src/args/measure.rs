@@ -13,8 +13,8 @@ Examples:
   spanwise measure a.npy --against b.npy                         at what angles are the two spans?
 
 Rank is decided on columns scaled to length 1. Text columns become one column of 0 and 1 per level. Rows beyond --memory are \
-not kept: the columns are then measured through a summary, in one pass; --hull needs its rows in memory, and takes neither that option nor --stream. Numbers that a file keeps as f32 or \
-shorter count as equal to the rounding of f32.
+not kept: the columns are then measured through a summary, in one pass; --hull needs its rows in memory, and takes \
+neither that option nor --stream. Numbers that a file keeps as f32 or shorter count as equal to the rounding of f32.
 
 Exit code: 0 done, 1 a vector or point that was asked about lies outside, 2 bad usage or bad input.";
 

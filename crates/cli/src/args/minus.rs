@@ -43,7 +43,8 @@ pub(crate) fn matrices_last(mut command: Command, words: Vec<OsString>) -> Vec<O
 
 /// Whether the first entry is a negative number.
 fn begins_with_minus(text: &str) -> bool {
-    let first = text.split([',', ';', ' ']).next().unwrap_or_default();
+    let ends = |c: char| matches!(c, ',' | ';') || c.is_whitespace();
+    let first = text.split(ends).next().unwrap_or_default();
     text.starts_with('-') && first.parse::<f64>().is_ok()
 }
 

@@ -97,7 +97,7 @@ fn what_stands_beside_a_row_that_is_left_out_is_left_out_too() {
         assert!(!found[part].is_null(), "{found}");
         assert_eq!(found[part], run("@same.csv", "@left.csv")[part], "{verb}");
         let words = verb.replace('T', "@t.csv").replace('V', "@left.csv");
-        let expected = ["has 9 rows", "hint: 1 row with a missing value counted too"];
+        let expected = ["has 9 rows", "hint: this counts 1 row that `--missing drop` leaves out"];
         files.refused(&format!("{words} --missing drop"), &expected);
     }
 }

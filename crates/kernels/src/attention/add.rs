@@ -20,8 +20,7 @@ pub(super) const HIDDEN: f64 = -1.0;
 pub(super) const TOGETHER: usize = 64;
 
 /// `s += Σ a[key]·v[key]` without the hidden keys. Values are widened on the way; the columns of `s` lie as
-/// [`Storage::load_two_at`] gives them. If the values are far, later ones are
-/// asked for in between.
+/// [`Storage::load_two_at`] gives them. If the values are far, later ones are asked for in between.
 #[inline(always)]
 pub(super) fn add_values<T: Storage, S: Float<T::Real>>(
     isa: S,
@@ -56,7 +55,7 @@ fn add_asking<T: Storage, S: Float<T::Real>, const ASK: bool>(
             column += add_columns::<T, S, 16, 1, ASK>(isa, weights, values, sums, column);
         }
     } else if sums.len() > 8 * S::LANES {
-        column = add_rows::<T, S>(isa, weights, values, sums);
+        column = add_rows::<T, S, ASK>(isa, weights, values, sums);
     }
     while column < sums.len() {
         column += match (sums.len() - column) / S::LANES {
@@ -71,7 +70,7 @@ fn add_asking<T: Storage, S: Float<T::Real>, const ASK: bool>(
 
 /// All whole vectors of columns, and how many columns that are.
 #[inline(always)]
-fn add_rows<T: Storage, S: Float<T::Real>>(
+fn add_rows<T: Storage, S: Float<T::Real>, const ASK: bool>(
     isa: S,
     weights: &[T::Real],
     values: Rows<'_, T>,
@@ -81,7 +80,13 @@ fn add_rows<T: Storage, S: Float<T::Real>>(
     let sums = &mut sums[..whole];
     let hidden = |key: usize| weights[key] < T::Real::ZERO;
     let mut key = 0;
+    let mut asked = 0;
     while key < weights.len() {
+        // As many rows as are read.
+        while ASK && asked < weights.len().min(key + 2) {
+            values.ask(asked, 0, whole);
+            asked += 1;
+        }
         if hidden(key) {
             key += 1;
         } else if key + 1 < weights.len() && !hidden(key + 1) {

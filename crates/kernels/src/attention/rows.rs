@@ -142,8 +142,7 @@ impl<'a, A: Element> Rows<'a, A> {
         self.data.as_ptr().wrapping_offset(self.start)
     }
 
-    /// Asks for `width` numbers from `column` on of the row a page behind `row`, if rows lie close, or else the next; it need not be
-    /// there.
+    /// Asks for `width` numbers from `column` on of the row that is a page of rows behind `row`, at least the next; it need not be there.
     #[inline(always)]
     pub(super) fn ask(&self, row: usize, column: usize, width: usize) {
         let rows = (AHEAD / (self.width * size_of::<A>()).max(1)).max(1);

@@ -45,6 +45,7 @@ const TURN: usize = 16;
 const SUMS: usize = 4;
 /// So few products are added up one by one, and not as a square.
 const FEW: usize = 2;
+
 /// Few rows over the keys of `keys`: a [`FloatKernel`] whose fields are its arguments. The block's tiles do not matter.
 pub struct Rowwise<'a, 'b, T: Storage> {
     /// What to attend to.

@@ -150,32 +150,50 @@ impl Multiply<'_> {
     /// Rows from `start` of column-major memory, [`TOGETHER`] columns at a time.
     #[inline(always)]
     fn strip<S: Lanes<f64>>(&self, isa: S, stride: usize, start: usize, out: &mut [f64]) {
-        let (d, rows) = (self.w.len(), out.len());
-        let column = |j: usize| &self.x.data()[j * stride + start..][..rows];
+        let d = self.w.len();
         out.fill(self.offset);
-        let grouped = d - d % TOGETHER;
-        for j in (0..grouped).step_by(TOGETHER) {
-            let columns = [column(j), column(j + 1), column(j + 2), column(j + 3)];
-            let mut w = [isa.zero(); TOGETHER];
-            w.iter_mut().zip(&self.w[j..]).for_each(|(w, &number)| *w = isa.splat(number));
-            // The next columns, or the first ones of the next strip.
-            let after = j + TOGETHER;
-            let (next, count) = if after < d { (after * stride, d - after) } else { (rows, d) };
-            let (next, count) = (self.x.data().as_ptr().wrapping_add(next + start), count.min(TOGETHER));
-            for k in (0..rows).step_by(S::LANES) {
-                let end = rows.min(k + S::LANES);
-                if k % LINE == 0 {
-                    (0..count).for_each(|i| prefetch(next.wrapping_add(i * stride + k)));
-                }
-                let mut sum = load(isa, &out[k..end]);
-                for i in 0..TOGETHER {
-                    sum = isa.mul_add(load(isa, &columns[i][k..end]), w[i], sum);
-                }
-                isa.store_first(sum, &mut out[k..end]);
-            }
+        for j in (0..d - d % TOGETHER).step_by(TOGETHER) {
+            self.add_columns::<S, TOGETHER>(isa, stride, [start, j], out);
         }
-        for j in grouped..d {
-            out.iter_mut().zip(column(j)).for_each(|(out, x)| *out += x * self.w[j]);
+        let at = [start, d - d % TOGETHER];
+        match d % TOGETHER {
+            1 => self.add_columns::<S, 1>(isa, stride, at, out),
+            2 => self.add_columns::<S, 2>(isa, stride, at, out),
+            3 => self.add_columns::<S, 3>(isa, stride, at, out),
+            _ => {}
+        }
+    }
+
+    /// `out += Σ w[j]·x[start.., j]` over `N` columns from `j` on.
+    #[inline(always)]
+    fn add_columns<S: Lanes<f64>, const N: usize>(
+        &self,
+        isa: S,
+        stride: usize,
+        [start, j]: [usize; 2],
+        out: &mut [f64],
+    ) {
+        let (d, rows) = (self.w.len(), out.len());
+        let mut columns = [self.x.data(); N];
+        let mut w = [isa.zero(); N];
+        for i in 0..N {
+            columns[i] = &self.x.data()[(j + i) * stride + start..][..rows];
+            w[i] = isa.splat(self.w[j + i]);
+        }
+        // The next columns, or the first ones of the next strip.
+        let after = j + N;
+        let (next, count) = if after < d { (after * stride, d - after) } else { (rows, d) };
+        let (next, count) = (self.x.data().as_ptr().wrapping_add(next + start), count.min(TOGETHER));
+        for k in (0..rows).step_by(S::LANES) {
+            let end = rows.min(k + S::LANES);
+            if k % LINE == 0 {
+                (0..count).for_each(|i| prefetch(next.wrapping_add(i * stride + k)));
+            }
+            let mut sum = load(isa, &out[k..end]);
+            for i in 0..N {
+                sum = isa.mul_add(load(isa, &columns[i][k..end]), w[i], sum);
+            }
+            isa.store_first(sum, &mut out[k..end]);
         }
     }
 }

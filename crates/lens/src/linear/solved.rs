@@ -135,10 +135,9 @@ fn dense(a: View<'_, f64>, b: &[Vec<f64>], how: SolveWay) -> Result<Vec<Solution
                 [n, p] if n < p => by_svd(),
                 _ => QrFactor::new(a).and_then(|factor| each(b, |b| factor.solve(b))),
             };
-            match found {
-                Err(LinearError::Singular { .. }) => by_svd(),
-                found => found,
-            }
+            found.or_else(|error| {
+                SvdFactor::after(error, a, None).and_then(|factor| each(b, |b| factor.solve(b)))
+            })
         }
         SolveWay::Cholesky => {
             let factor = CholeskyFactor::new(a, 0.0)?;
@@ -280,7 +279,7 @@ fn few_digits(solved: &Solved) -> Option<Finding> {
         return None;
     }
     let stored = if solved.stored_bits < f64::MANTISSA_DIGITS {
-        format!(", and A and b come with {} binary digits", solved.stored_bits)
+        format!(", and A or b comes with {} binary digits", solved.stored_bits)
     } else {
         String::new()
     };

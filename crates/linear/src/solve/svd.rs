@@ -51,6 +51,18 @@ impl SvdFactor {
         Ok(SvdFactor { a, factors, rank })
     }
 
+    /// The factor of `a` to go on with where another way ended with `error`: dependent columns. The error stands where it is
+    /// another, and where the singular values, whose cut-off heeds the units of the columns, tell another rank.
+    pub fn after<T: Element>(
+        error: LinearError,
+        a: View<'_, T>,
+        tolerance: Option<f64>,
+    ) -> Result<Self, LinearError> {
+        let LinearError::Singular { rank, .. } = error else { return Err(error) };
+        let factor = SvdFactor::new(a, tolerance)?;
+        if factor.rank == rank { Ok(factor) } else { Err(error) }
+    }
+
     /// The minimum-norm least-squares solution for `b` (n).
     pub fn solve<T: Element>(&self, b: View<'_, T>) -> Result<Solution, LinearError> {
         let b = right_side(&b, self.a.rows())?;

@@ -425,3 +425,18 @@ fn iterations_answer_right_hand_sides_near_the_ends_of_the_range() {
         }
     }
 }
+
+#[test]
+fn ranks_that_differ_with_the_units_of_columns_are_no_answer() {
+    let numbers = [1e20, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 2.0, 2.0];
+    let far_apart = View::new(&numbers, &[3, 3]).unwrap();
+    let error = LuFactor::new(far_apart).err().unwrap();
+    assert!(matches!(error, LinearError::Singular { rank: 2, .. }), "{error}");
+    // The singular values of the matrix as it is see rank 1, and would answer [1, 0, 0].
+    assert!(matches!(SvdFactor::after(error, far_apart, None), Err(LinearError::Singular { rank: 2, .. })));
+    let alike = [3.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 2.0, 2.0];
+    let alike = View::new(&alike, &[3, 3]).unwrap();
+    let factor = SvdFactor::after(LuFactor::new(alike).err().unwrap(), alike, None).unwrap();
+    let x = factor.solve(View::new(&[3.0, 1.0, 2.0], &[3]).unwrap()).unwrap().x;
+    assert!(x.iter().zip([1.0, 0.5, 0.5]).all(|(x, expected)| (x - expected).abs() < 1e-14), "{x:?}");
+}

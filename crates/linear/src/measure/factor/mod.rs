@@ -96,8 +96,8 @@ pub struct SpanAngles {
 }
 
 impl Factor {
-    /// Of rows that are in memory: `x` (n × p) and `y` (n × t), neither empty but for t = 0. Shorter types than f64 are converted tile by tile,
-    /// and count as [`Factor::stored_bits`] has it.
+    /// Of rows that are in memory: `x` (n × p) and `y` (n × t), neither empty but for t = 0. Shorter types than f64 are
+    /// converted tile by tile, and count as [`Factor::stored_bits`] has it.
     pub fn of<T: Element, U: Element>(x: View<'_, T>, y: View<'_, U>) -> Result<Self, LinearError> {
         X.not_empty(&x)?;
         let ((n, p), (m, t)) = (X.matrix(&x)?, Y.matrix(&y)?);
