@@ -4,7 +4,7 @@ use clap::Args;
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Room {
-    /// Never keep the rows: one pass through a summary, where that is enough (see below)
+    /// Never keep the rows: one pass through a summary, where that will do
     #[arg(long, help_heading = "Large tables")]
     pub(crate) stream: bool,
 
