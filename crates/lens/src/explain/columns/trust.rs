@@ -216,7 +216,7 @@ impl Columns<'_> {
         Some(
             Finding::new(Severity::Caution, sentence)
                 .named("undetermined-coefficients")
-                .advised("read their sum or drop one of them; predictions are not affected")
+                .advised("leave out one column of each dependency; predictions are hardly affected")
                 .certified(format!("intervals that hold 0 at variance inflation of up to {}", short(worst)))
                 .evident("largest variance inflation", worst)
                 .shown("coefficients"),
