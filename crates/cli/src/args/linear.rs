@@ -42,6 +42,15 @@ pass; logistic, softmax and kernel need their rows in memory, and take neither t
 --lambda and --choose takes the penalty that does best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
 they come by once, as on standard input.";
 
+/// A value that may begin with a minus sign; what begins with two is an option, and the value before it was forgotten.
+fn no_option(text: &str) -> Result<String, String> {
+    if text.starts_with("--") {
+        Err("found an option; expected a value".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
 /// Which columns of a table, and how they become numbers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Pick {
@@ -237,7 +246,13 @@ pub(crate) struct Fit {
     pub(crate) file: Option<String>,
 
     /// The column to predict
-    #[arg(long, value_name = "NAME", required_unless_present = "merge")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        allow_hyphen_values = true,
+        value_parser = no_option,
+        required_unless_present = "merge"
+    )]
     pub(crate) target: Option<String>,
 
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! What the linear verbs refuse, and in which words.
 
 use crate::files::Files;
-use crate::harness::spanwise_reading;
+use crate::harness::{spanwise, spanwise_reading};
 use std::fs;
 
 /// Each ends with code 2, one line `error: `, and says what stands beside it.
@@ -162,4 +162,11 @@ fn standard_input_is_read_for_one_argument() {
             run.stderr
         );
     }
+}
+
+#[test]
+fn an_option_where_a_target_belongs_is_no_target() {
+    let run = spanwise(&["fit", "t.csv", "--target", "--json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("--target") && run.stderr.contains("found an option"), "{}", run.stderr);
 }
