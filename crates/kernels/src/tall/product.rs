@@ -191,7 +191,8 @@ impl Multiply<'_> {
             }
             let mut sum = load(isa, &out[k..end]);
             for i in 0..N {
-                sum = isa.mul_add(load(isa, &columns[i][k..end]), w[i], sum);
+                // Products are rounded before they are added, as they are where few numbers make a row: the same bits either way.
+                sum = isa.add(sum, isa.mul(load(isa, &columns[i][k..end]), w[i]));
             }
             isa.store_first(sum, &mut out[k..end]);
         }
