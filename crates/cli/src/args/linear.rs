@@ -39,7 +39,8 @@ Examples:
 Text columns become one column of 0 and 1 per level but the reference, which is the first level unless said \
 otherwise. Rows beyond --memory are not kept: least-squares, ridge, nonnegative and simplex then go through a summary, in one \
 pass; logistic, softmax and kernel need their rows in memory, and take neither that option nor --stream. Ridge without \
---lambda and --choose takes the penalty that does best on rows left out one by one; rows that are not kept are read a second time for it, and parted into ten folds where \
+--lambda and --choose takes the penalty that does best on rows left out one by one; rows that are not kept are read a second \
+time for it, and parted into ten folds where \
 they come by once, as on standard input.";
 
 /// A value that may begin with a minus sign; what begins with two is an option, and the value before it was forgotten.
