@@ -5,7 +5,7 @@
 
 Each case runs both in turn until neither gets faster, and prints best and median of each, the ratio (torch's time over
 Spanwise's: above 1 Spanwise is faster) and the share of the machine's FMA peak measured in the same run. Causal cases count
-useful work only. Arrays travel as .npy files in /dev/shm. Build first: cargo build --release -p spanwise-bench-attention
+useful work only. Where there is one query, what counts is the share of the speed of reading keys and values, measured in turn. Arrays travel as .npy files in /dev/shm. Build first: cargo build --release -p spanwise-bench-attention
 
 The grid is B {1,2} × H {1,3,8} × N, M {1,7,32,128,500,2048} × D {8,40,64,80,128,256}. Where the Python package is installed the grid
 calls it, on torch's tensors, as its users do; otherwise the program. It prints the shapes with the lowest ratios, and how many of each
@@ -140,13 +140,15 @@ def measure(spanwise, shape, asked, name, seconds):
         words = [f"mask={spanwise.folder}/mask.npy"]
     spanwise.load((q, k, v), words)
     call = torch_call(q, k, v, asked, mask, grad)
-    ours, theirs = [spanwise.run()], []
+    ours, theirs, reading = [spanwise.run()], [], []
     start = time.perf_counter()
     while time.perf_counter() - start < seconds or len(theirs) < 5:
         t = time.perf_counter()
         call()
         theirs.append(time.perf_counter() - t)
         ours.append(spanwise.run())
+        if n == 1:
+            reading.append(float(spanwise.ask("read")))
     exact = F.scaled_dot_product_attention(
         q.double(), k.double(), v.double(), attn_mask=mask, is_causal="causal" in asked
     ) if n * m * h <= 1 << 26 else None
@@ -155,7 +157,7 @@ def measure(spanwise, shape, asked, name, seconds):
         scale = exact.pow(2).mean().sqrt()
         rms = [((x.double() - exact).pow(2).mean().sqrt() / scale).item() for x in (spanwise.output(dtype), call())]
         error = f"error {rms[0]:.1e} ({rms[1]:.1e})"
-    return ours, theirs, error
+    return ours, theirs, reading, error
 
 
 def grid_shapes(sample):
@@ -208,6 +210,13 @@ def grid(folder, names, asked_for):
             )
 
 
+def share_of(reading, ours):
+    if not reading:
+        return ""
+    best, median = min(reading) / min(ours), statistics.median(reading) / statistics.median(ours)
+    return f"{100 * best:.0f} and {100 * median:.0f} % of reading  "
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--dtype", help="f32,bf16,f16,f64 unless told")
@@ -229,7 +238,7 @@ def main():
         print(f"torch {torch.__version__}, peak GFLOP/s {peaks}", flush=True)
         for shape, asked in cases:
             for name in names:
-                ours, theirs, error = measure(spanwise, shape, asked, name, asked_for.seconds)
+                ours, theirs, reading, error = measure(spanwise, shape, asked, name, asked_for.seconds)
                 rate = useful(shape, asked) / min(ours) / 1e9
                 peak = peaks.get(name, peaks["f32"])  # f16 is multiplied in f32
                 print(
@@ -237,7 +246,7 @@ def main():
                     f"best {min(ours) * 1e3:9.3f} ms ({min(theirs) * 1e3:9.3f})  "
                     f"median {statistics.median(ours) * 1e3:9.3f} ({statistics.median(theirs) * 1e3:9.3f})  "
                     f"ratio {min(theirs) / min(ours):5.2f} / {statistics.median(theirs) / statistics.median(ours):5.2f}  "
-                    f"{rate:6.1f} GFLOP/s = {100 * rate / peak:3.0f} % of peak  {error}",
+                    f"{rate:6.1f} GFLOP/s = {100 * rate / peak:3.0f} % of peak  {share_of(reading, ours)}{error}",
                     flush=True,
                 )
 

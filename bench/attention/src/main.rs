@@ -3,6 +3,7 @@
 //! ```text
 //! load Q K V OUT [causal] [window=L] [mask=FILE] [statistics] [grad=FILE]   .npy files; prints `ok`
 //! run                                                           once, with `grad` backward too; prints seconds
+//! read                                                          a sum over K and V alone; prints seconds
 //! save                                                          writes OUT; prints `ok`
 //! peak f32 | peak f64 | peak bf16                               prints the FMA peak in GFLOP/s
 //! ```
@@ -11,6 +12,7 @@
 
 mod npy;
 mod peak;
+mod reading;
 
 use anyhow::{Context, Result, bail};
 use npy::{Array, Kind, Numbers};
@@ -48,6 +50,7 @@ fn main() -> Result<()> {
                 "ok".to_owned()
             }
             ["run"] => loaded.as_mut().context("nothing is loaded")?.run()?.to_string(),
+            ["read"] => loaded.as_ref().context("nothing is loaded")?.read()?.to_string(),
             ["save"] => {
                 loaded.as_ref().context("nothing is loaded")?.save()?;
                 "ok".to_owned()
@@ -149,6 +152,17 @@ impl Loaded {
             std::hint::black_box(backward(&problem, &upstream)?);
         }
         Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn read(&self) -> Result<f64> {
+        let threads = std::thread::available_parallelism()?.get();
+        Ok(match (&self.k.numbers, &self.v.numbers) {
+            (Numbers::F32(k), Numbers::F32(v)) => reading::seconds(k, v, threads),
+            (Numbers::F64(k), Numbers::F64(v)) => reading::seconds(k, v, threads),
+            (Numbers::Bf16(k), Numbers::Bf16(v)) => reading::seconds(k, v, threads),
+            (Numbers::F16(k), Numbers::F16(v)) => reading::seconds(k, v, threads),
+            _ => bail!("k and v must have one type"),
+        })
     }
 
     fn save(&self) -> Result<()> {

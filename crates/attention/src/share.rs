@@ -16,21 +16,32 @@ pub trait Team: fmt::Debug + Sync {
     fn run(&self, work: &(dyn Fn() + Sync));
 }
 
+/// Who takes which task.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Turns {
+    /// Whoever is free takes the next one.
+    Next,
+    /// Each thread begins with a run of its own, and helps with the others' when it is through: tasks that follow each other in memory are
+    /// then read by one thread from front to back, which the processor foresees.
+    Runs,
+}
+
 /// How tasks are run.
 pub(crate) struct Sharing<'t, S> {
     /// Who runs them; the global pool where there is nobody else.
     pub(crate) team: Option<&'t dyn Team>,
     /// By all threads, or by this one alone.
     pub(crate) shared: bool,
+    pub(crate) turns: Turns,
     /// Once this is true no further task is begun.
     pub(crate) stopped: S,
 }
 
-/// Runs all tasks, begun in their order, and gives their results in that order, without those of tasks that were not begun.
+/// Runs all tasks, begun in their order or in that of each run, and gives their results in that order, without those of tasks that were not begun.
 /// `scratch` is made once per thread.
 pub(crate) fn share<T: Send, S, R: Send>(
     tasks: Vec<T>,
-    Sharing { team, shared, stopped }: Sharing<'_, impl Fn() -> bool + Sync>,
+    Sharing { team, shared, turns, stopped }: Sharing<'_, impl Fn() -> bool + Sync>,
     scratch: impl Fn() -> S + Sync,
     run: impl Fn(T, &mut S) -> R + Sync,
 ) -> Vec<R> {
@@ -41,17 +52,29 @@ pub(crate) fn share<T: Send, S, R: Send>(
         return tasks.into_iter().take_while(|_| !stopped()).map(|task| run(task, &mut scratch)).collect();
     }
     let both: Vec<_> = tasks.into_iter().map(|task| (Mutex::new(Some(task)), Mutex::new(None))).collect();
-    let next = AtomicUsize::new(0);
+    let runs = if turns == Turns::Runs { threads } else { 1 };
+    let border = |run: usize| run * both.len() / runs;
+    let next: Vec<AtomicUsize> = (0..runs).map(|run| AtomicUsize::new(border(run))).collect();
+    let begun = AtomicUsize::new(0);
     let work = || {
         let mut scratch = scratch();
-        while let Some((task, result)) = both.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if stopped() {
-                return;
-            }
-            // Each is taken once, so the locks are never waited for.
-            let task = task.lock().ok().and_then(|mut task| task.take());
-            if let (Some(task), Ok(mut result)) = (task, result.lock()) {
-                *result = Some(run(task, &mut scratch));
+        let own = begun.fetch_add(1, Ordering::Relaxed);
+        for run_of in (0..runs).map(|i| (own + i) % runs) {
+            let end = border(run_of + 1);
+            loop {
+                let at = next[run_of].fetch_add(1, Ordering::Relaxed);
+                if at >= end {
+                    break;
+                }
+                if stopped() {
+                    return;
+                }
+                // Each is taken once, so the locks are never waited for.
+                let (task, result) = &both[at];
+                let task = task.lock().ok().and_then(|mut task| task.take());
+                if let (Some(task), Ok(mut result)) = (task, result.lock()) {
+                    *result = Some(run(task, &mut scratch));
+                }
             }
         }
     };

@@ -26,9 +26,9 @@ pub struct Summary {
     pub scale: f64,
     /// What was asked beyond plain attention, in words.
     pub options: Vec<AskedFor>,
-    /// Queries over all batch entries and heads.
+    /// Rows of weights: queries over all batch entries and heads.
     pub rows: usize,
-    /// Keys.
+    /// Keys of one head.
     pub keys: usize,
     /// The output's dimensions.
     pub output_shape: Vec<usize>,

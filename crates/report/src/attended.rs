@@ -54,11 +54,7 @@ fn cut(output: &Array, rows: usize, columns: usize) -> bool {
 
 /// Name and words, in reading order.
 fn sentences(summary: &Summary) -> Vec<(&'static str, String)> {
-    let Summary { rows, keys, .. } = *summary;
-    let mut lines = vec![(
-        "attention",
-        format!("{} over {}", counted(rows, "query", "queries"), counted(keys, "key", "keys")),
-    )];
+    let mut lines = vec![("attention", sizes(summary))];
     if !summary.options.iter().any(|asked| asked.option == "scale") {
         lines.push(("scale", format!("{} (1/√D)", number_text(summary.scale))));
     }
@@ -90,6 +86,19 @@ fn sentences(summary: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     lines
+}
+
+/// Queries and keys of one head, and how many heads there are.
+fn sizes(summary: &Summary) -> String {
+    let (outer, queries) = match *summary.output_shape {
+        [ref outer @ .., n, _] => (outer, n),
+        _ => (&[][..], summary.rows),
+    };
+    let counts =
+        format!("{} over {}", counted(queries, "query", "queries"), counted(summary.keys, "key", "keys"));
+    let each = |(&count, word): (&usize, &str)| (count > 1).then(|| format!("each of {count} {word}"));
+    let each: Vec<String> = outer.iter().rev().zip(["heads", "batch entries"]).filter_map(each).collect();
+    if each.is_empty() { counts } else { format!("{counts} in {}", each.join(" of ")) }
 }
 
 /// What JSON says of a run of attention.

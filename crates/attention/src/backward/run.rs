@@ -4,7 +4,7 @@ use super::bias::{BiasShare, BiasTotal};
 use super::queries::QueryTotal;
 use super::{GradientsMut, Upstream};
 use crate::forward::plan::{Item, Layout, matrix};
-use crate::share::{Sharing, share, take};
+use crate::share::{Sharing, Turns, share, take};
 use crate::{Problem, Sizes};
 use rayon::prelude::*;
 use spanwise_kernels::attention::{Backward, BackwardScratch, GradientRows, Span, Storage, TILE_KEYS};
@@ -69,7 +69,8 @@ pub(super) fn run<T: Storage>(
     let job = Job { isa, problem, upstream, delta: &delta, queries: &queries, bias: total.as_ref() };
     let shared = (b * h * n).saturating_mul(m).saturating_mul(d + e) >= WORTH_SHARING;
     // In their order few sums wait for their turn, and where a mask is causal each head's heaviest task comes first.
-    let sharing = Sharing { team: problem.team, shared, stopped: || problem.is_stopped() };
+    let sharing =
+        Sharing { team: problem.team, shared, turns: Turns::Next, stopped: || problem.is_stopped() };
     share(tasks, sharing, BackwardScratch::new, |task, scratch| job.run(task, scratch));
     if let (Some(to), Some(total)) = (into.bias, total) {
         let sums = total.finish();

@@ -4,10 +4,10 @@
 //! whoever is free, and put together in their order.
 
 use super::plan::{Item, Layout};
-use crate::share::{Sharing, share};
+use crate::share::{Sharing, Turns, share};
 use crate::{Problem, Sizes};
 use spanwise_kernels::attention::{FEW_KEYS, Rowwise, Run, Scratch, Span, Storage};
-use spanwise_kernels::simd::{Isa, Real};
+use spanwise_kernels::simd::{Isa, Real, fetches_across_pages};
 
 /// Query rows of a group up to which it is better to read each key once than to fill the lanes with queries.
 const FEW_ROWS: usize = 4;
@@ -43,7 +43,9 @@ pub(super) fn run<T: Storage>(
     let rows = h / g * n;
     let runs = (m / KEYS_PER_RUN).clamp(1, MOST_RUNS);
     let keys = m.div_ceil(runs).next_multiple_of(64);
-    let far = [g, m, d + e, size_of::<T>()].into_iter().fold(b, usize::saturating_mul) >= FAR;
+    let bytes = [g, m, d + e, size_of::<T>()].into_iter().fold(b, usize::saturating_mul);
+    // Tests take both ways on every machine.
+    let far = bytes >= FAR && (cfg!(test) || !fetches_across_pages());
     let item = |of: usize| Item { batch: of / g, group: of % g, rows: 0..rows, size: rows };
     let span = |run: usize| Span { start: run * keys, end: ((run + 1) * keys).min(m) };
     let one = |at: usize, scratch: &mut Scratch<T::Real>| -> Run<T::Real> {
@@ -55,7 +57,7 @@ pub(super) fn run<T: Storage>(
     let (team, stopped) = (problem.team, || problem.is_stopped());
     if e > 0 && (runs == 1 || b * g >= ENOUGH_GROUPS) {
         let parts = out.chunks_exact_mut(rows * e).zip(lse.chunks_exact_mut(rows)).enumerate();
-        let sharing = Sharing { team, shared, stopped };
+        let sharing = Sharing { team, shared, turns: Turns::Runs, stopped };
         let memory = || (Scratch::lent(), Layout::empty());
         share(parts.collect(), sharing, memory, |(of, (out, lse)), (scratch, layout)| {
             let item = item(of);
@@ -75,7 +77,7 @@ pub(super) fn run<T: Storage>(
         return;
     }
     let all: Vec<usize> = (0..b * g * runs).collect();
-    let sharing = Sharing { team, shared, stopped };
+    let sharing = Sharing { team, shared, turns: Turns::Runs, stopped };
     let mut results = share(all, sharing, Scratch::lent, |at, scratch| one(at, scratch)).into_iter();
     for of in 0..b * g {
         let first = results.next();

@@ -22,9 +22,9 @@ const WORTH_HALVING: usize = 1 << 20;
 const HALVED_TO: usize = 16;
 /// A block has so few rows that what is noted and kept about them fits into this many bytes.
 const NOTED_BYTES: usize = 32 << 20;
-/// The largest blocks are for rows about which no more than this is noted and kept in all: the rest would leave the second cache before it
-/// is used.
-const NOTED_IN_CACHE: usize = 1 << 20;
+/// The largest blocks are for rows about which no more than this is noted and kept in all: threads keep memory for that, and more would
+/// leave the caches before it is used.
+const NOTED_IN_CACHE: usize = 4 << 20;
 /// Sums over rows (received mass, maps) are formed by at most so many items of a group.
 const ITEMS_PER_GROUP: usize = 16;
 
@@ -65,10 +65,7 @@ pub(crate) struct Cut {
 /// Rows to a block whose scores with a tile of keys, queries and sums stay in the second cache: processors with AVX-512 have 1 MiB and
 /// more of it, others as little as 256 KiB.
 pub(crate) fn most_rows(isa: Isa) -> usize {
-    match isa {
-        Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx => 4 * BLOCK_ROWS,
-        _ => 2 * BLOCK_ROWS,
-    }
+    if isa.has_avx512() { 4 * BLOCK_ROWS } else { 2 * BLOCK_ROWS }
 }
 
 /// All work of a problem, in the order of its rows.
@@ -359,8 +356,11 @@ mod tests {
         assert_eq!(rows(1, 500, 64, 256), [64, 64, 64, 64, 64, 64, 64, 52]);
         assert_eq!(rows(32, 128, 64, 256), [128; 32]);
         assert_eq!(rows(3, 128, 64, 256), [64; 6]);
-        let sizes = Sizes { b: 1, h: 1, g: 1, n: 4096, m: 2048, d: 64, e: 64 };
-        let kept = Cut { most_rows: 256, row_bytes: 4 * 2048, summed: false };
-        assert!(items(&sizes, &kept).iter().all(|item| item.rows.len() == 128));
+        // Unless too much is kept about their rows.
+        for (m, expected) in [(2048, 256), (8192, 128)] {
+            let sizes = Sizes { b: 1, h: 1, g: 1, n: 4096, m, d: 64, e: 64 };
+            let kept = Cut { most_rows: 256, row_bytes: 4 * m, summed: false };
+            assert!(items(&sizes, &kept).iter().all(|item| item.rows.len() == expected));
+        }
     }
 }

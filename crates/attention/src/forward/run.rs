@@ -8,7 +8,7 @@ use super::decode;
 use super::merge::{OwnCells, Partial, Receiving, Summed, merge, own_cells};
 use super::plan::{Cut, Item, Layout, items, most_rows, order, span};
 use super::statistics::{Map, MapSize, Peak, Request, Statistics, Top};
-use crate::share::{Sharing, share, take};
+use crate::share::{Sharing, Turns, share, take};
 use crate::{Problem, Sizes};
 use spanwise_kernels::attention::{
     self, FewKeys, MapSums, Rowwise, Scratch, Span, Storage, TopWeights, Wanted,
@@ -114,7 +114,8 @@ pub(super) fn run<T: Storage>(
         }
         tasks.sort_by_key(|task| task.number);
     }
-    let sharing = Sharing { team: problem.team, shared, stopped: || problem.is_stopped() };
+    let sharing =
+        Sharing { team: problem.team, shared, turns: Turns::Next, stopped: || problem.is_stopped() };
     let memory = || (Scratch::lent(), Layout::empty());
     let partials = share(tasks, sharing, memory, |task, (scratch, layout)| job.run(task, scratch, layout));
 
@@ -142,12 +143,8 @@ fn fitting<A: Real>(isa: Isa, sizes: &Sizes) -> Isa {
     let lanes = 64 / size_of::<A>();
     let half_empty = |width: usize| width < 4 * lanes && (1..=lanes / 2).contains(&(width % lanes));
     let few = sizes.h.checked_div(sizes.g).unwrap_or(0) * sizes.n <= lanes / 2 || decode::has_few_keys(sizes);
-    match isa {
-        Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx if few && (half_empty(sizes.d) || half_empty(sizes.e)) => {
-            Isa::Avx2
-        }
-        _ => isa,
-    }
+    let narrower = isa.has_avx512() && few && (half_empty(sizes.d) || half_empty(sizes.e));
+    if narrower { Isa::Avx2 } else { isa }
 }
 
 /// The first of the `k` peaks of each row; without any key there is none.
@@ -185,6 +182,12 @@ impl<'a, T: Storage> Job<'_, 'a, T> {
         let alone = own_cells.is_some();
         let sizes = &self.problem.sizes;
         let mut partial = Partial::new(sizes, &item, self.map, alone);
+        if let Some(own) = &mut own_cells {
+            // Zeros they are already, but of a page of zeros that was only read the system makes a copy once it is written, and tells
+            // all other processors.
+            own.sum.fill(0.0);
+            own.max.fill(0.0);
+        }
         let mut received = self.received.as_ref().map(|received| received.begin(sizes, &item));
         let few = !self.request.needs_weights() && decode::has_few_keys(sizes);
         let first = item.rows.start;

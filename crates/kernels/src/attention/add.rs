@@ -156,25 +156,32 @@ fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize, co
     for c in 0..C {
         sums[0][c] = isa.load(&to[c * lanes..]);
     }
+    if weights.is_empty() {
+        return C * lanes;
+    }
+    // Decided once: what is not an instruction for a number leaves the processor room for reading ahead.
+    let hides = any_hidden(isa, weights);
+    let (rows, stride) = (values.columns(column, C * lanes).first_of(weights.len()), values.stride());
     // One sum of each column needs no putting together, and a loop that ends rarely is read faster.
-    let together = if R == 1 { weights.len().max(1) } else { TOGETHER };
+    let together = if R == 1 { weights.len() } else { TOGETHER };
     for start in (0..weights.len()).step_by(together) {
         let end = weights.len().min(start + together);
         for first in (start..end).step_by(R) {
             for r in 0..R {
-                if first + r >= end {
+                let key = first + r;
+                if key >= end {
                     continue;
                 }
                 if ASK {
-                    values.ask(first + r, column, C * lanes);
+                    values.ask(key, column, C * lanes);
                 }
-                if weights[first + r] < T::Real::ZERO {
+                if hides && weights[key] < T::Real::ZERO {
                     continue;
                 }
-                let weight = isa.splat(weights[first + r]);
-                let value = values.row(first + r)[column..][..C * lanes].as_ptr();
-                // SAFETY: the row holds C vectors from `column` on.
+                let weight = isa.splat(weights[key]);
+                // SAFETY: there is a row for each weight, and it holds C vectors from `column` on.
                 unsafe {
+                    let value = rows.offset(key as isize * stride);
                     let mut c = 0;
                     while c + 2 <= C {
                         let [x, y] = T::load_two_at(isa, value.add(c * lanes));
@@ -199,6 +206,20 @@ fn add_columns<T: Storage, S: Float<T::Real>, const C: usize, const R: usize, co
         isa.store(sums[0][c], &mut to[c * lanes..]);
     }
     C * lanes
+}
+
+/// Whether some key weighs what hidden ones do.
+#[inline(always)]
+fn any_hidden<A: Real, S: Float<A>>(isa: S, weights: &[A]) -> bool {
+    let (zero, mut hidden) = (isa.splat(A::ZERO), 0);
+    let whole = weights.len() - weights.len() % S::LANES;
+    for at in (0..whole).step_by(S::LANES) {
+        hidden |= isa.greater(zero, isa.load(&weights[at..]));
+    }
+    for at in whole..weights.len() {
+        hidden |= u32::from(weights[at] < A::ZERO);
+    }
+    hidden != 0
 }
 
 /// The columns behind the last whole vector, and how many they are.

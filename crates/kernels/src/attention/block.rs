@@ -126,7 +126,7 @@ impl<T: Storage> Attend<'_, '_, '_, T> {
         let keeps_weights = asked.is_some_and(|asked| asked.weights);
         let slots = if keeps_weights { block.tiles.len().max(1) } else { 1 };
         let stride = slots * SLOT_KEYS * S::LANES;
-        let drops = block.parts.iter().any(|part| part.dropping.is_some());
+        let drops = block.drops();
 
         // Sums are formed where outputs belong, if those are as wide as sums and rows are multiplied in whole groups.
         let fits = value_width == width && rows % rows_at_once::<T::Real, S>() == 0;
@@ -147,8 +147,8 @@ impl<T: Storage> Attend<'_, '_, '_, T> {
             let numbers = asked.numbers(padded, pools.all.len(), block.tiles.len());
             let peaks = match asked.k {
                 0 => Peaks::None,
-                1 => Peaks::One(Largest::new(padded)),
-                k => Peaks::Several(Candidates::new(k, padded, block.keys.rows(), &mut room.candidates)),
+                k if Largest::<T::Real>::suits(k, block.keys.rows()) => Peaks::Few(Largest::new(k, padded)),
+                k => Peaks::Many(Candidates::new(k, padded, block.keys.rows(), &mut room.candidates)),
             };
             Notes::new(asked, pools, padded, room.notes.reserve(numbers), peaks)
         });
@@ -315,14 +315,22 @@ impl<T: Storage, P> Work<'_, '_, T, P> {
 
     /// Scores of one tile to weights, after the softmax has left them as they are.
     #[inline(always)]
-    fn exponentials_in_place<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile) {
+    fn exponentials_in_place<S: Float<T::Real>>(&mut self, isa: S, slot: usize, tile: Tile)
+    where
+        P: Products<T, S>,
+    {
         let lanes = S::LANES;
         for panel in 0..self.reach.len() {
             let seen = self.reach[panel].some.within(&tile);
             let max = isa.load(&self.next[panel * lanes..]);
             let base = base_of(isa, max);
             let first = panel * self.stride + slot * SLOT_KEYS * lanes;
-            total(isa, base, &mut self.scores[first + seen.start * lanes..first + seen.end * lanes]);
+            let scores = &mut self.scores[first + seen.start * lanes..first + seen.end * lanes];
+            let factor = self.products.left_factor(panel);
+            for score in scores.iter_mut() {
+                *score = *score * factor;
+            }
+            total(isa, base, scores);
         }
     }
 

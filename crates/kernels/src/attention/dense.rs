@@ -24,6 +24,9 @@ use super::storage::{Storage, widen_row};
 use crate::simd::{Float, MOST_LANES, Real, prefetch};
 use std::f64::consts::LOG2_E;
 
+/// Bytes.
+const CACHE_LINE: usize = 64;
+
 /// Some keys of one panel of one tile.
 pub(super) struct Dense<'a, 'b, T: Storage> {
     pub(super) block: &'a Block<'b, T>,
@@ -47,8 +50,8 @@ enum Source<'a, A, V> {
     Line(&'a [A]),
     /// The vector of key `k` begins at `start + k·step`.
     Columns { data: &'a [A], start: isize, step: isize },
-    /// A line of keys for each lane.
-    Lines([&'a [A]; MOST_LANES]),
+    /// A line of keys for each lane, and how far behind it the one lies that is to be asked for.
+    Lines([&'a [A]; MOST_LANES], isize),
 }
 
 impl<T: Storage> Dense<'_, '_, T> {
@@ -92,6 +95,16 @@ impl<T: Storage> Dense<'_, '_, T> {
             let (part, query) = self.block.query(self.row + lane);
             let mut line = [true; TILE_KEYS];
             let keep = kept(part, query, self.first, &mut line[..keys]);
+            if let Some(mask) = &part.mask
+                && mask.strides()[1] == 1
+                && part.pattern.is_none()
+            {
+                // The line of the next panel. A stride of an axis of length 1 may be anything.
+                let next = keep.as_ptr().wrapping_offset(mask.strides()[0].wrapping_mul(S::LANES as isize));
+                for k in (0..keys).step_by(CACHE_LINE) {
+                    prefetch(next.wrapping_add(k));
+                }
+            }
             for k in 0..keys {
                 bits[k] = bits[k] << 1 | u16::from(keep[k]);
             }
@@ -141,6 +154,7 @@ fn source<'a, T: Storage, S: Float<T::Real>>(
         return Source::Columns { data, start, step: key_stride };
     }
     let mut own: [&'a [T::Real]; MOST_LANES] = [&[]; MOST_LANES];
+    let mut ahead = ahead(block, row, lanes, row_stride);
     for (lane, line) in lines.chunks_exact_mut(stride).take(lanes).enumerate() {
         let (part, query) = block.query(row + lane);
         let Some(bias) = &part.bias else { continue };
@@ -150,12 +164,25 @@ fn source<'a, T: Storage, S: Float<T::Real>>(
                 &data[(start as isize + query as isize * row_stride) as usize + first..][..keys]
             }
             _ => {
+                ahead = 0;
                 widen_row(bias, query, first, &mut line[..keys]);
                 &line[..keys]
             }
         };
     }
-    Source::Lines(own)
+    Source::Lines(own, ahead)
+}
+
+/// How far the lines of the panels lie that come after the panel at `row` and its neighbour, with which it is multiplied: those of the
+/// same tile, or behind the last of a block the first of the next tile. They are asked for while the processor has nothing else to read.
+#[inline(always)]
+fn ahead<T>(block: &Block<'_, T>, row: usize, lanes: usize, row_stride: isize) -> isize {
+    // A stride of an axis of length 1 may be anything.
+    if row + 2 * lanes < block.spans.len() {
+        row_stride.wrapping_mul(2 * lanes as isize)
+    } else {
+        row_stride.wrapping_mul((row % (2 * lanes)) as isize - row as isize).wrapping_add(TILE_KEYS as isize)
+    }
 }
 
 impl<A: Real, V: Copy> Source<'_, A, V> {
@@ -164,7 +191,7 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
     #[inline(always)]
     fn lead(&self, lanes: usize) -> usize {
         match self {
-            Source::Lines(lines) => {
+            Source::Lines(lines, _) => {
                 let [lead, next] =
                     [lines[0], lines[1]].map(|line| line.as_ptr().align_offset(lanes * size_of::<A>()));
                 if lead == next { lead } else { 0 }
@@ -173,51 +200,54 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
         }
     }
 
-    /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes.
+    /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes. Each source adds what it finds
+    /// itself: a square that is handed on goes through memory.
     #[inline(always)]
     fn add<S: Float<A, Vector = V>>(&self, isa: S, k: usize, scores: &mut [A], keys: usize) {
-        let square = self.vectors(isa, k, keys);
-        for key in 0..keys {
-            let s = &mut scores[key * S::LANES..][..S::LANES];
-            isa.store(biased(isa, isa.load(s), square.as_ref()[key]), s);
-        }
-    }
-
-    /// A vector of biases for each of the keys from `k` on.
-    #[inline(always)]
-    fn vectors<S: Float<A, Vector = V>>(&self, isa: S, k: usize, keys: usize) -> S::Square {
+        let scores = &mut scores[..keys * S::LANES];
         match self {
-            Source::Same(x) => isa.square(*x),
-            Source::Line(line) => {
-                let mut square = isa.square(isa.splat(A::ZERO));
+            Source::Same(x) => {
                 for key in 0..keys {
-                    square.as_mut()[key] = isa.splat(line[k + key]);
+                    add_one(isa, *x, &mut scores[key * S::LANES..]);
                 }
-                square
+            }
+            Source::Line(line) => {
+                for key in 0..keys {
+                    add_one(isa, isa.splat(line[k + key]), &mut scores[key * S::LANES..]);
+                }
             }
             Source::Columns { data, start, step } => {
-                let mut square = isa.square(isa.splat(A::ZERO));
                 for key in 0..keys {
                     let at = *start + (k + key) as isize * *step;
-                    square.as_mut()[key] = isa.load(&data[at as usize..]);
+                    add_one(isa, isa.load(&data[at as usize..]), &mut scores[key * S::LANES..]);
                     // Where the next panel's vector ends: these lines are far apart, and nothing else foresees them.
                     if let Some(next) = data.get(at as usize + 2 * S::LANES - 1..) {
                         prefetch(next.as_ptr());
                     }
                 }
-                square
             }
-            Source::Lines(lines) => {
+            Source::Lines(lines, ahead) => {
                 let mut square = isa.square(isa.splat(A::ZERO));
                 for lane in 0..S::LANES {
                     let line = &lines[lane][k..k + keys];
+                    // Lines are left after a tile, before the processor foresees anything.
+                    prefetch(line.as_ptr().wrapping_offset(*ahead));
                     square.as_mut()[lane] =
                         if keys == S::LANES { isa.load(line) } else { isa.load_first(line) };
                 }
-                isa.transpose(square)
+                let square = isa.transpose(square);
+                for key in 0..keys {
+                    add_one(isa, square.as_ref()[key], &mut scores[key * S::LANES..]);
+                }
             }
         }
     }
+}
+
+/// Adds a vector of biases to a vector of scores, in units of log₂.
+#[inline(always)]
+fn add_one<A: Real, S: Float<A>>(isa: S, bias: S::Vector, scores: &mut [A]) {
+    isa.store(biased(isa, isa.load(scores), bias), scores);
 }
 
 /// A score with its bias, in units of log₂. A finite bias stays finite: only −∞ hides, whatever the score is.

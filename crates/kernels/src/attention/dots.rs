@@ -25,7 +25,7 @@ use super::TILE_KEYS;
 use super::block::{Attend, Forward, SLOT_KEYS};
 use super::buffer::Buffer;
 use super::multiply::Pairs;
-use super::narrow::PairedWeights;
+use super::narrow::{InParts, PairedWeights, Scores};
 use super::part::Block;
 use super::products::{Products, Scoring, Tiled, Weighing};
 use super::rows::Rows;
@@ -100,7 +100,7 @@ struct Dots<'a> {
     rows: &'a mut [bf16],
     /// `(strips, TILE_KEYS/2, 2·LANES, 2)`.
     strips: &'a mut [bf16],
-    weights: PairedWeights<'a>,
+    weights: PairedWeights<'a, InParts<1>>,
     factor: f32,
     /// The exponentials have left their weights in `weights`.
     narrowed: bool,
@@ -117,7 +117,7 @@ impl<'a> Dots<'a> {
             lines: buffers.lines.reserve(depth * S::LANES),
             rows: buffers.keys.reserve(TILE_KEYS * depth.next_multiple_of(2).max(width)),
             strips: buffers.strips.reserve(TILE_KEYS * width.next_multiple_of(2 * S::LANES)),
-            weights: PairedWeights { pairs: weights, parts: 1, panels },
+            weights: PairedWeights { pairs: weights, cut: InParts, panels },
             factor: block.factor() as f32,
             narrowed: false,
         }
@@ -230,7 +230,8 @@ impl<S: PairDots> Products<bf16, S> for Dots<'_> {
         scores: &mut [f32],
     ) -> S::Vector {
         self.narrowed = true;
-        self.weights.exponentials(isa, panel, keys, base, scores)
+        let scores = Scores { all: scores, factor: 1.0, base };
+        self.weights.exponentials(isa, panel, keys, &scores)
     }
 
     #[inline(always)]

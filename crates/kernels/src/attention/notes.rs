@@ -53,10 +53,10 @@ pub(super) struct Notes<'a, A> {
 pub(super) enum Peaks<'a, A> {
     /// Nobody asks.
     None,
-    /// One of each row.
-    One(Largest),
-    /// Several of each row.
-    Several(Candidates<'a, A>),
+    /// A few of each row.
+    Few(Largest<A>),
+    /// Many of each row.
+    Many(Candidates<'a, A>),
 }
 
 /// What is asked, in the numbers that decide how much memory it takes.
@@ -139,7 +139,7 @@ impl<'a, A: Real> Notes<'a, A> {
                 None => maximum(isa, max, &scores[keys.start * lanes..keys.end * lanes]),
             };
         }
-        let (before, nothing) = (max, isa.splat(A::NEG_INFINITY));
+        let nothing = isa.splat(A::NEG_INFINITY);
         let own = self.pools.of(slot);
         let first = panel * self.pools.all.len() * lanes;
         let maxima = &mut self.maxima[first + own.start * lanes..first + own.end * lanes];
@@ -149,7 +149,9 @@ impl<'a, A: Real> Notes<'a, A> {
                 (Some(own), Some(eights))
                     if own.start % 8 == 0 && (own.end % 8 == 0 || own.end == keys.end) =>
                 {
-                    maximum(isa, nothing, &eights[own.start / 8 * lanes..own.end.div_ceil(8) * lanes])
+                    // One or two of them.
+                    let [one, other] = [own.start / 8, (own.end - 1) / 8];
+                    isa.max(isa.load(&eights[one * lanes..]), isa.load(&eights[other * lanes..]))
                 }
                 (Some(own), _) => maximum(isa, nothing, &scores[own.start * lanes..own.end * lanes]),
                 (None, _) => nothing,
@@ -158,11 +160,11 @@ impl<'a, A: Real> Notes<'a, A> {
             max = isa.max(max, largest);
         }
         if !keys.is_empty() {
-            let look = Look { pools, keys, maxima, scores };
+            let look = Look { pools, keys, maxima, scores, eights };
             match &mut self.peaks {
                 Peaks::None => {}
-                Peaks::One(largest) => largest.look(isa, panel, tile.start, before, &look),
-                Peaks::Several(candidates) => candidates.look(isa, panel, tile.start, look),
+                Peaks::Few(largest) => largest.look(isa, panel, tile.start, &look),
+                Peaks::Many(candidates) => candidates.look(isa, panel, tile.start, look),
             }
         }
         max

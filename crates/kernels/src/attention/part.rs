@@ -155,6 +155,12 @@ impl<'a, T: Storage> Block<'a, T> {
         self.scale * self.softcap.map_or(LOG2_E, f64::recip)
     }
 
+    /// Whether weights are dropped.
+    #[inline(always)]
+    pub(super) fn drops(&self) -> bool {
+        self.parts.iter().any(|part| part.dropping.is_some())
+    }
+
     /// The part of `row`, and which query of it that is. Behind the last row the last row again.
     #[inline(always)]
     pub(super) fn query(&self, row: usize) -> (&Part<'a, T>, usize) {

@@ -13,7 +13,7 @@ use super::product::{EIGHTS, Panels, Scores, Steps, Tops, Values, rows_at_once};
 use super::rows::Rows;
 use super::storage::Storage;
 use super::sweep::{maximum, total};
-use crate::simd::{Float, Registers};
+use crate::simd::{Float, Real, Registers};
 use std::ops::Range;
 
 /// From so many panels on the products with a tile take long enough for the values, or the next keys, to be asked for meanwhile.
@@ -42,6 +42,11 @@ pub(super) trait Products<T: Storage, S: Float<T::Real>> {
     #[inline(always)]
     fn left_scores(&self) -> bool {
         false
+    }
+    /// What those of a panel have still to be multiplied by.
+    #[inline(always)]
+    fn left_factor(&self, _panel: usize) -> T::Real {
+        T::Real::ONE
     }
     /// `out = out·alpha + a·V` for one tile; `false`, and nothing added, where that could multiply the weight 0 of a hidden key
     /// with something that is not finite, or where it gives up. Sums may be kept elsewhere from one `true` to the next.

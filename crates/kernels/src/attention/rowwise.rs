@@ -10,8 +10,8 @@
 //!         o[row] = o[row]·2^(m − m') + Σ a[key]·v[key] of this one
 //! ```
 //!
-//! Memory is read fastest in two places in turn, keys and values, if lines a page ahead are asked for in both: the machine's own
-//! fetching ends where a page does. What comes from a cache is read faster by loops that end rarely and ask for nothing. While weights
+//! Where the machine's own fetching ends with a page, memory is read fastest in two places in turn, keys and values, if lines a page
+//! ahead are asked for in both. Elsewhere, and from a cache, loops that end rarely and ask for nothing are faster. While weights
 //! are formed nothing is read, so chunks are long. The values of a chunk are added up before they are added to the sums so far; how
 //! the chunk is cut into pieces does not change a bit of them.
 //!
@@ -34,9 +34,11 @@ use crate::Element;
 use crate::simd::{Float, FloatKernel, MOST_LANES, Real, Registers};
 use std::f64::consts::LOG2_E;
 
-/// Keys whose weights are formed at once: a tile's, which is what [`adjust_row`] takes.
-const CHUNK: usize = TILE_KEYS;
-/// Keys that are read at once where a chunk does not lie in one place; divides [`CHUNK`] and the pages of a cache.
+/// Keys whose weights are formed at once.
+const CHUNK: usize = 1024;
+/// Keys, or values, that are read at once where they lie in one place: few enough that further queries find them in a cache.
+const RUN: usize = 256;
+/// Keys that are read at once where a chunk does not lie in one place; divides [`RUN`], which divides [`CHUNK`], and the pages of a cache.
 const PIECE: usize = TOGETHER;
 /// Keys, or values, that are read at once where memory is read in two places in turn, if values are added one after another; divides
 /// [`PIECE`], and is a multiple of the lanes.
@@ -52,7 +54,7 @@ pub struct Rowwise<'a, 'b, T: Storage> {
     pub block: Block<'b, T>,
     /// Which keys.
     pub keys: Span,
-    /// Whether keys and values come from memory, not from a cache.
+    /// Whether keys and values come from memory that the processor does not fetch by itself.
     pub far: bool,
     /// Where to work.
     pub scratch: &'a mut Scratch<T::Real>,
@@ -175,7 +177,7 @@ fn chunk_from(start: usize, seen: Span) -> Span {
 /// How keys and values are read.
 #[derive(Clone, Copy)]
 struct Reading {
-    /// From memory: in two places in turn. From a cache a loop that ends rarely is faster.
+    /// From memory that has to be asked for: in two places in turn.
     far: bool,
     /// Keys to a turn.
     turn: usize,
@@ -185,15 +187,17 @@ impl Reading {
     /// A chunk of keys or values, piece by piece.
     #[inline(always)]
     fn pieces<T: Storage>(self, table: &Table<'_, T>, chunk: Span) -> impl Iterator<Item = Span> {
-        // A chunk that begins elsewhere is cut where pages are, so that keys are grouped alike.
-        let size = match chunk.start.is_multiple_of(PIECE) {
-            true if self.far => self.turn,
-            true if Rows::lying(table, [chunk.start, chunk.end]).is_some() => CHUNK,
-            _ => PIECE,
+        let pieces = |size: usize| {
+            let last = if chunk.is_empty() { chunk.start / size } else { chunk.end.div_ceil(size) };
+            (chunk.start / size..last)
+                .map(move |at| Span { start: at * size, end: (at + 1) * size }.common(chunk))
         };
-        let last = if chunk.is_empty() { chunk.start / size } else { chunk.end.div_ceil(size) };
-        (chunk.start / size..last)
-            .map(move |at| Span { start: at * size, end: (at + 1) * size }.common(chunk))
+        // A chunk that begins elsewhere is cut where pages are, so that keys are grouped alike.
+        pieces(match chunk.start.is_multiple_of(PIECE) {
+            true if self.far => self.turn,
+            true if pieces(RUN).all(|run| Rows::lying(table, [run.start, run.end]).is_some()) => RUN,
+            _ => PIECE,
+        })
     }
 }
 
@@ -273,7 +277,7 @@ fn dots<T: Storage, S: Float<T::Real>>(
 ) {
     let zero = isa.splat(T::Real::ZERO);
     for (group, scores) in scores.chunks_mut(S::LANES).enumerate() {
-        let (mut sums, keys) = (isa.square(zero), keys.from(group * S::LANES));
+        let keys = keys.from(group * S::LANES);
         if scores.len() == S::LANES {
             let many = S::REGISTERS == Registers::ThirtyTwo && query.len() % S::LANES == 0;
             let own = match query.len() / S::LANES {
@@ -281,6 +285,7 @@ fn dots<T: Storage, S: Float<T::Real>>(
                 8 if many => dots_of::<T, S, 8>(isa, query, keys, far),
                 16 if many => dots_of::<T, S, 16>(isa, query, keys, far),
                 _ => {
+                    let mut sums = isa.square(zero);
                     // A number the compiler knows, so that the square stays in registers.
                     for i in 0..S::LANES {
                         if far {
@@ -297,6 +302,7 @@ fn dots<T: Storage, S: Float<T::Real>>(
                 scores[i] = isa.sum(dot::<T, S>(isa, query, keys.row(i)));
             }
         } else {
+            let mut sums = isa.square(zero);
             for i in 0..scores.len() {
                 sums.as_mut()[i] = dot::<T, S>(isa, query, keys.row(i));
             }
@@ -407,7 +413,9 @@ fn adjust<T: Storage, S: Float<T::Real>>(
             *s = T::Real::from_f64(s.to_f64().tanh() * cap * LOG2_E);
         }
     }
-    adjust_row(isa, block, row, first, scores);
+    for (i, scores) in scores.chunks_mut(TILE_KEYS).enumerate() {
+        adjust_row(isa, block, row, first + i * TILE_KEYS, scores);
+    }
     if let Some(alibi) = part.alibi {
         let slope = alibi.slope * LOG2_E;
         for (key, s) in (first..).zip(scores.iter_mut()) {

@@ -13,8 +13,9 @@ use crate::simd::Real;
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes up to which a thread keeps its scratch: what blocks of 64 rows and a width of 256 need.
-const KEPT_BYTES: usize = 2 << 20;
+/// Bytes up to which a thread keeps its scratch: what all statistics of the largest blocks need. Memory that is asked for in every call
+/// comes page by page, which takes longer than the statistics.
+const KEPT_BYTES: usize = 6 << 20;
 
 thread_local! {
     static SINGLE: Cell<Option<Box<Scratch<f32>>>> = const { Cell::new(None) };

@@ -117,14 +117,12 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
     #[inline(always)]
     fn top<S: Float<T::Real>>(&mut self, isa: S, top: &mut TopWeights<'_>) {
         let rows = self.sink_share.len();
-        match &mut self.notes.peaks {
-            Peaks::None => {}
-            Peaks::One(largest) => largest.take(self.inverse, top),
-            Peaks::Several(candidates) => {
-                for row in (0..rows).step_by(S::LANES) {
-                    let of = [&self.last[row..], &self.inverse[row..]];
-                    candidates.take(isa, row, S::LANES.min(rows - row), of, top);
-                }
+        for row in (0..rows).step_by(S::LANES) {
+            let (count, of) = (S::LANES.min(rows - row), [&self.last[row..], &self.inverse[row..]]);
+            match &mut self.notes.peaks {
+                Peaks::None => {}
+                Peaks::Few(largest) => largest.take(isa, row, count, of, top),
+                Peaks::Many(candidates) => candidates.take(isa, row, count, of, top),
             }
         }
     }
@@ -216,7 +214,8 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         [sum, max, plain]
     }
 
-    /// Panels of one row of cells, or one panel of several, LANES cells at a time, transposed. `rows` are the rows of cells of the lanes.
+    /// Panels of one row of cells, or one panel of several, up to LANES cells that follow each other at a time, transposed. `rows` are the
+    /// rows of cells of the lanes.
     #[inline(always)]
     fn add_panels<S: Float<T::Real>>(
         &self,
@@ -231,11 +230,10 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         let mut first = 0;
         while first < pools.len() {
             let (mut sums, mut maxima) = (isa.square(zero), isa.square(nothing));
-            let (mut cells, mut count, mut next) = ([0; MOST_LANES], 0, first);
+            let (cell, mut count, mut next) = (pools[first].cell, 0, first);
             for panel in panels.clone() {
                 (count, next) = (0, first);
-                while count < lanes && next < pools.len() {
-                    cells[count] = pools[next].cell;
+                while count < lanes && next < pools.len() && pools[next].cell == cell + count {
                     let [sum, max, _] = self.cell(isa, panel, &mut next, logarithms);
                     sums.as_mut()[count] = isa.add(sums.as_ref()[count], sum);
                     maxima.as_mut()[count] = isa.max(maxima.as_ref()[count], max);
@@ -256,11 +254,12 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
                 let mut lines = [[T::Real::ZERO; MOST_LANES]; 2];
                 isa.store(sum, &mut lines[0]);
                 isa.store(exp2(isa, max), &mut lines[1]);
-                for i in 0..count {
-                    let to = row * map.cols + cells[i];
-                    let (sum, max) = (lines[0][i].to_f64(), lines[1][i].to_f64());
-                    map.sum[to] += sum;
-                    map.max[to] = if max > map.max[to] { max } else { map.max[to] };
+                let to = row * map.cols + cell..row * map.cols + cell + count;
+                for (to, x) in map.sum[to.clone()].iter_mut().zip(&lines[0]) {
+                    *to += x.to_f64();
+                }
+                for (to, x) in map.max[to].iter_mut().zip(&lines[1]) {
+                    *to = if x.to_f64() > *to { x.to_f64() } else { *to };
                 }
             }
         }
@@ -334,7 +333,9 @@ impl<T: Storage> Settled<'_, '_, '_, T> {
         // (TILE_KEYS, LANES)
         let mut sums = vec![T::Real::ZERO; TILE_KEYS * lanes];
         let mut line = [T::Real::ZERO; MOST_LANES];
-        for (slot, tile) in self.block.tiles.iter().enumerate() {
+        // From the last to the first: the weights of the last tiles are still in a cache, and those of the first will be, when the next
+        // block begins to write there.
+        for (slot, tile) in self.block.tiles.iter().enumerate().rev() {
             for (i, part) in self.block.parts.iter().enumerate() {
                 let rows = part.row..part.row + part.count;
                 factors.fill(T::Real::ZERO);

@@ -2,9 +2,10 @@
 
 use super::block::Forward;
 use super::dots::{self, OnPairs};
+use super::narrow::{AsF16, Cut, InParts};
 use super::scratch::Kept;
 use super::tiles::{self, OnTiles};
-use crate::simd::{Float, Isa, Real, dispatch_pairs, dispatch_tiles};
+use crate::simd::{Float, Isa, Real, TilesOfF16, dispatch_pairs, dispatch_tiles};
 use crate::{Element, View, bf16, f16};
 use half::slice::HalfFloatSliceExt;
 
@@ -43,11 +44,14 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
         unsafe { [Self::load_at(isa, from), Self::load_at(isa, from.add(S::LANES))] }
     }
 
-    /// How many bf16 add up to any number; 0 where that is never made use of.
-    const PARTS: usize;
-    /// The numbers themselves, where they are bf16.
+    /// The numbers as they are in memory, where they have sixteen bits: to be moved, under the name of bf16.
     #[inline(always)]
-    fn as_bf16(_: &[Self]) -> Option<&[bf16]> {
+    fn as_words(_: &[Self]) -> Option<&[bf16]> {
+        None
+    }
+    /// The same, to be written to.
+    #[inline(always)]
+    fn of_words_mut(_: &mut [bf16]) -> Option<&mut [Self]> {
         None
     }
 
@@ -55,18 +59,19 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     fn attend(isa: Isa, kernel: Forward<'_, '_, Self>);
 }
 
-/// By products of tiles, or as given back.
+/// By products of tiles of numbers that are `cut`, or as given back.
 #[inline]
-fn attend_by_tiles<'a, 'b, T: Storage<Real = f32>>(
+fn attend_by_tiles<'a, 'b, T: Storage<Real = f32>, C: Cut>(
     isa: Isa,
-    kernel: Forward<'a, 'b, T>,
+    cut: C,
+    of: Forward<'a, 'b, T>,
 ) -> Option<Forward<'a, 'b, T>> {
-    if !tiles::suit(isa, &kernel) {
-        return Some(kernel);
+    if !tiles::suit::<T, C>(isa, &of) {
+        return Some(of);
     }
-    match dispatch_tiles(isa, OnTiles(kernel)) {
+    match dispatch_tiles(isa, OnTiles { of, cut }) {
         Ok(left) => left,
-        Err(OnTiles(kernel)) => Some(kernel),
+        Err(OnTiles { of, .. }) => Some(of),
     }
 }
 
@@ -109,11 +114,9 @@ impl Storage for f32 {
         isa.load_first(from)
     }
 
-    const PARTS: usize = 3;
-
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, f32>) {
-        if let Some(kernel) = attend_by_tiles(isa, kernel) {
+        if let Some(kernel) = attend_by_tiles(isa, InParts::<3>, kernel) {
             f32::dispatch(isa, kernel);
         }
     }
@@ -157,8 +160,6 @@ impl Storage for f64 {
     fn load_first<S: Float<f64>>(isa: S, from: &[f64]) -> S::Vector {
         isa.load_first(from)
     }
-
-    const PARTS: usize = 0;
 
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, f64>) {
@@ -226,17 +227,20 @@ impl Storage for bf16 {
         unsafe { isa.load_bf16_halves_at(from) }
     }
 
-    const PARTS: usize = 1;
+    #[inline(always)]
+    fn as_words(from: &[bf16]) -> Option<&[bf16]> {
+        Some(from)
+    }
 
     #[inline(always)]
-    fn as_bf16(from: &[bf16]) -> Option<&[bf16]> {
-        Some(from)
+    fn of_words_mut(to: &mut [bf16]) -> Option<&mut [bf16]> {
+        Some(to)
     }
 
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, bf16>) {
         let suits = dots::suit(&kernel.block);
-        let kernel = match if suits { attend_by_tiles(isa, kernel) } else { Some(kernel) } {
+        let kernel = match if suits { attend_by_tiles(isa, InParts::<1>, kernel) } else { Some(kernel) } {
             Some(kernel) => OnPairs(kernel),
             None => return,
         };
@@ -286,11 +290,25 @@ impl Storage for f16 {
         isa.load_first_f16(from)
     }
 
-    const PARTS: usize = 2;
+    #[inline(always)]
+    fn as_words(from: &[f16]) -> Option<&[bf16]> {
+        // SAFETY: both types are any sixteen bits.
+        Some(unsafe { std::slice::from_raw_parts(from.as_ptr().cast(), from.len()) })
+    }
+
+    #[inline(always)]
+    fn of_words_mut(to: &mut [bf16]) -> Option<&mut [f16]> {
+        // SAFETY: both types are any sixteen bits.
+        Some(unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
+    }
 
     #[inline]
     fn attend(isa: Isa, kernel: Forward<'_, '_, f16>) {
-        if let Some(kernel) = attend_by_tiles(isa, kernel) {
+        let left = match TilesOfF16::of(isa) {
+            Some(proof) => attend_by_tiles(isa, AsF16(proof), kernel),
+            None => attend_by_tiles(isa, InParts::<2>, kernel),
+        };
+        if let Some(kernel) = left {
             f32::dispatch(isa, kernel);
         }
     }

@@ -1,4 +1,4 @@
-//! The `k` largest weights of each row, found among the scores while they come by; for a single one see largest.rs.
+//! The `k` largest weights of each row, found among the scores while they come by; for a few see largest.rs.
 //!
 //! ```text
 //! for each tile, after its products:
@@ -35,6 +35,8 @@ pub(super) struct Look<'a, A> {
     pub(super) maxima: &'a [A],
     /// `(keys, LANES)`.
     pub(super) scores: &'a [A],
+    /// `(EIGHTS, LANES)`: the largest of each eight keys, where they are known; then `keys` begins with an eight.
+    pub(super) eights: Option<&'a [A]>,
 }
 
 /// Who may be among the largest.
@@ -72,12 +74,10 @@ impl<'a, A: Real> Candidates<'a, A> {
     /// Looks at one panel of one tile.
     #[inline(always)]
     pub(super) fn look<S: Float<A>>(&mut self, isa: S, panel: usize, first_key: usize, look: Look<'_, A>) {
-        let Look { pools, keys, maxima, scores } = look;
+        let Look { pools, keys, maxima, scores, .. } = look;
         let lanes = S::LANES;
-        match sorted(self.k) {
-            0 => {}
-            8 => self.raise::<S, 8>(isa, panel, maxima),
-            _ => self.raise::<S, MOST_SORTED>(isa, panel, maxima),
+        if sorted(self.k) > 0 {
+            self.raise(isa, panel, maxima);
         }
         for (i, pool) in pools.iter().enumerate() {
             let bound = isa.load(&self.bounds[panel * lanes..]);
@@ -105,7 +105,8 @@ impl<'a, A: Real> Candidates<'a, A> {
 
     /// Sorts the maxima of a tile's pools in, and raises the bounds with them.
     #[inline(always)]
-    fn raise<S: Float<A>, const K: usize>(&mut self, isa: S, panel: usize, maxima: &[A]) {
+    fn raise<S: Float<A>>(&mut self, isa: S, panel: usize, maxima: &[A]) {
+        const K: usize = MOST_SORTED;
         let lanes = S::LANES;
         let memory = &mut self.largest[panel * K * lanes..][..K * lanes];
         let mut largest = [isa.splat(A::NEG_INFINITY); K];
@@ -130,12 +131,9 @@ impl<'a, A: Real> Candidates<'a, A> {
             isa.store(largest[i], &mut memory[i * lanes..]);
         }
         let last = isa.load(&memory[(self.k - 1) * lanes..]);
-        // A little less, so that what equals it exceeds it.
-        let size = isa.max(last, isa.sub(isa.splat(A::ZERO), last));
-        let share = isa.splat(A::from_f64(1.0 / 1_048_576.0));
-        let less = isa.neg_mul_add(size, share, isa.sub(last, isa.splat(A::from_f64(1e-30))));
         let bounds = &mut self.bounds[panel * lanes..][..lanes];
-        isa.store(isa.max(less, isa.load(bounds)), bounds);
+        // So that what equals it exceeds it.
+        isa.store(isa.max(slightly_less(isa, last), isa.load(bounds)), bounds);
     }
 
     /// Puts a score into the list of `row`.
@@ -212,11 +210,15 @@ impl<'a, A: Real> Candidates<'a, A> {
 
 /// How many maxima are sorted for `k`.
 fn sorted(k: usize) -> usize {
-    match k {
-        0..=8 => 8,
-        9..=MOST_SORTED => MOST_SORTED,
-        _ => 0,
-    }
+    if k <= MOST_SORTED { MOST_SORTED } else { 0 }
+}
+
+/// A little less than each lane of `x`.
+#[inline(always)]
+pub(super) fn slightly_less<A: Real, S: Float<A>>(isa: S, x: S::Vector) -> S::Vector {
+    let size = isa.max(x, isa.sub(isa.splat(A::ZERO), x));
+    let share = isa.splat(A::from_f64(1.0 / 1_048_576.0));
+    isa.neg_mul_add(size, share, isa.sub(x, isa.splat(A::from_f64(1e-30))))
 }
 
 /// Largest scores first, and of equal ones the first key; lists hold their equal scores in the order of the keys.

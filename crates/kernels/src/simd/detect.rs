@@ -12,6 +12,8 @@ pub enum Isa {
     ScalarBf16,
     /// The same with products of whole tiles of bf16: what [`Isa::Amx`] computes, but for the order of sums, on any machine.
     ScalarAmx,
+    /// The same with products of whole tiles of f16: what [`Isa::AmxF16`] computes, but for the order of sums, on any machine.
+    ScalarAmxF16,
     /// AVX2 with FMA (`x86_64`).
     Avx2,
     /// AVX-512 F, BW, DQ and VL (`x86_64`).
@@ -20,6 +22,8 @@ pub enum Isa {
     Avx512Bf16,
     /// The same with products of whole tiles of bf16 (AMX).
     Amx,
+    /// The same with products of whole tiles of f16.
+    AmxF16,
     /// NEON (`aarch64`).
     Neon,
 }
@@ -46,15 +50,17 @@ pub enum IsaError {
 
 impl Isa {
     /// All of them, weakest first.
-    pub const ALL: [Isa; 8] = [
+    pub const ALL: [Isa; 10] = [
         Isa::Scalar,
         Isa::ScalarBf16,
         Isa::ScalarAmx,
+        Isa::ScalarAmxF16,
         Isa::Neon,
         Isa::Avx2,
         Isa::Avx512,
         Isa::Avx512Bf16,
         Isa::Amx,
+        Isa::AmxF16,
     ];
 
     /// The name users see and `SPANWISE_ISA` takes.
@@ -63,10 +69,12 @@ impl Isa {
             Isa::Scalar => "scalar",
             Isa::ScalarBf16 => "scalar-bf16",
             Isa::ScalarAmx => "scalar-amx",
+            Isa::ScalarAmxF16 => "scalar-amx-f16",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
             Isa::Avx512Bf16 => "avx512-bf16",
             Isa::Amx => "amx",
+            Isa::AmxF16 => "amx-f16",
             Isa::Neon => "neon",
         }
     }
@@ -74,7 +82,7 @@ impl Isa {
     /// Whether this machine has it.
     pub fn is_available(self) -> bool {
         match self {
-            Isa::Scalar | Isa::ScalarBf16 | Isa::ScalarAmx => true,
+            Isa::Scalar | Isa::ScalarBf16 | Isa::ScalarAmx | Isa::ScalarAmxF16 => true,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => super::Avx2::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
@@ -83,11 +91,23 @@ impl Isa {
             Isa::Avx512Bf16 => super::Avx512::detect_bf16().is_some(),
             #[cfg(target_arch = "x86_64")]
             Isa::Amx => super::Avx512::detect_amx().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::AmxF16 => super::TilesOfF16::of(self).is_some(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => super::Neon::detect().is_some(),
             #[allow(unreachable_patterns, reason = "which names are left depends on the target")]
             _ => false,
         }
+    }
+
+    /// Whether it forms in plain arithmetic what others have instructions for.
+    fn is_emulated(self) -> bool {
+        matches!(self, Isa::ScalarBf16 | Isa::ScalarAmx | Isa::ScalarAmxF16)
+    }
+
+    /// Whether it has AVX-512, with whatever besides.
+    pub fn has_avx512(self) -> bool {
+        matches!(self, Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx | Isa::AmxF16)
     }
 
     /// Every instruction set of this machine, weakest first.
@@ -129,20 +149,48 @@ impl Isa {
     /// them at half the rate of single numbers, as those of Intel were seen to: they have tiles for it, or had better widen.
     fn best() -> Isa {
         let is_slow = |isa| isa == Isa::Avx512Bf16 && is_by_intel();
-        let is_best = |&isa: &Isa| !matches!(isa, Isa::ScalarBf16 | Isa::ScalarAmx) && !is_slow(isa);
+        let is_best = |&isa: &Isa| !isa.is_emulated() && !is_slow(isa);
         Isa::available().into_iter().rfind(is_best).unwrap_or(Isa::Scalar)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 fn is_by_intel() -> bool {
-    let id = std::arch::x86_64::__cpuid(0);
-    [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+    maker() == *b"GenuineIntel"
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn is_by_intel() -> bool {
     false
+}
+
+/// Whether this processor fetches memory ahead of what is read by itself, in a dozen places and from page to page; found out once. Others
+/// do so in few places, each until its page ends, and have to be asked for more. AMD's from Zen 5 (family 1Ah) on were seen to.
+pub fn fetches_across_pages() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        #[cfg(target_arch = "x86_64")]
+        if maker() == *b"AuthenticAMD" && family() >= 0x1A {
+            return true;
+        }
+        false
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn maker() -> [u8; 12] {
+    let id = std::arch::x86_64::__cpuid(0);
+    let mut name = [0; 12];
+    name.copy_from_slice([id.ebx, id.edx, id.ecx].map(u32::to_le_bytes).as_flattened());
+    name
+}
+
+/// The family as AMD counts it: a field of four bits, and one of eight that is added where the first is full.
+#[cfg(target_arch = "x86_64")]
+fn family() -> u32 {
+    let id = std::arch::x86_64::__cpuid(1).eax;
+    let (base, more) = (id >> 8 & 0xF, id >> 20 & 0xFF);
+    if base == 0xF { base + more } else { base }
 }
 
 fn names(of: &[Isa]) -> String {

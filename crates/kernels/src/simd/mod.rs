@@ -15,9 +15,9 @@
 //!   holding one *is* the proof that its instructions exist; every operation on it is therefore safe to call.
 //! * [`dispatch`] enters exactly one `#[target_feature]` function per instruction set. Everything below it must be
 //!   `#[inline(always)]`: a helper that is not inlined is compiled for the baseline and silently loses its vectors.
-//! * Detection happens once. `SPANWISE_ISA=scalar|scalar-bf16|scalar-amx|neon|avx2|avx512|avx512-bf16|amx` lowers it, so that one
-//!   machine tests every path (`scalar-bf16` and `scalar-amx` form in plain arithmetic what others have instructions for); a name
-//!   that is unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
+//! * Detection happens once. `SPANWISE_ISA=scalar|scalar-bf16|scalar-amx|scalar-amx-f16|neon|avx2|avx512|avx512-bf16|amx|amx-f16`
+//!   lowers it, so that one machine tests every path (`scalar-bf16`, `scalar-amx` and `scalar-amx-f16` form in plain arithmetic what
+//!   others have instructions for); a name that is unknown or that the machine lacks is an [`IsaError`] from [`Isa::from_environment`],
 //!   which the surfaces call first. The library itself falls back to what the machine has.
 //!
 //! What a machine lacks, an emulator runs: NEON with `qemu-aarch64` as the runner of the target `aarch64-unknown-linux-gnu`, AVX-512
@@ -43,11 +43,13 @@ mod neon;
 #[cfg(test)]
 mod tests;
 
-pub use detect::{Isa, IsaError};
+pub use detect::{Isa, IsaError, fetches_across_pages};
 pub(crate) use float::MOST_LANES;
 pub use float::{Float, FloatKernel, Real, Registers};
 pub use pairs::{PairDots, PairKernel, dispatch_pairs};
-pub use tiles::{TILE_DEPTH, TILE_ROWS, TileDots, TileKernel, TileProduct, dispatch_tiles};
+pub use tiles::{
+    TILE_DEPTH, TILE_ROWS, TileDots, TileKernel, TileNumbers, TileProduct, TilesOfF16, dispatch_tiles,
+};
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
@@ -150,7 +152,7 @@ pub trait Kernel {
 pub fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx => {
+        Isa::Avx512 | Isa::Avx512Bf16 | Isa::Amx | Isa::AmxF16 => {
             if let Some(token) = Avx512::detect() {
                 // SAFETY: the token proves that the machine has AVX-512.
                 return unsafe { avx512::enter(token, kernel) };

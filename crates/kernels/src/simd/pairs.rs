@@ -12,7 +12,7 @@
 //! pairs against the reference with.
 
 use super::{Float, Isa, Scalar};
-use crate::bf16;
+use crate::{bf16, f16};
 use std::array::from_fn;
 use std::slice::from_raw_parts;
 
@@ -47,6 +47,8 @@ pub trait PairDots: Float<f32> {
     }
     /// `(a[i], b[i])`, rounded to nearest even; what is no normal number may become 0.
     fn narrow_pairs(self, a: Self::Vector, b: Self::Vector) -> Self::Pairs;
+    /// `(a[i], b[i])`, rounded to the nearest f16, ties to even: pairs to be moved like those of bf16.
+    fn narrow_pairs_f16(self, a: Self::Vector, b: Self::Vector) -> Self::Pairs;
     /// Into the first `2·LANES` numbers of `to`; panics where there are fewer.
     fn store_pairs(self, pairs: Self::Pairs, to: &mut [bf16]);
     /// A vector of pairs.
@@ -131,6 +133,11 @@ impl PairDots for Scalar {
     #[inline(always)]
     fn narrow_pairs(self, a: [f32; 4], b: [f32; 4]) -> [[bf16; 2]; 4] {
         from_fn(|i| [a[i], b[i]].map(|x| bf16::from_f32(flushed(x))))
+    }
+
+    #[inline(always)]
+    fn narrow_pairs_f16(self, a: [f32; 4], b: [f32; 4]) -> [[bf16; 2]; 4] {
+        from_fn(|i| [a[i], b[i]].map(|x| bf16::from_bits(f16::from_f32(x).to_bits())))
     }
 
     #[inline(always)]

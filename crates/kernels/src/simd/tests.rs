@@ -103,7 +103,7 @@ fn a_name_that_is_unknown_or_unavailable_is_an_error_that_says_what_there_is() {
     let error = Isa::asked("sse9").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "SPANWISE_ISA is `sse9`; expected one of scalar, scalar-bf16, scalar-amx, neon, avx2, avx512, avx512-bf16, amx"
+        "SPANWISE_ISA is `sse9`; expected one of scalar, scalar-bf16, scalar-amx, scalar-amx-f16, neon, avx2, avx512, avx512-bf16, amx, amx-f16"
     );
     assert_eq!(Isa::asked("scalar"), Ok(Isa::Scalar));
     let missing = Isa::ALL.into_iter().find(|isa| !isa.is_available());

@@ -21,11 +21,12 @@ use super::aligned::Aligned;
 use super::narrow::{self, Narrow, Targets};
 use super::outer::{self, Tile, Update};
 use super::pack::{self, PANEL};
+use super::slots::{self, Slots};
 use super::tree::{self, Cut};
 use super::{Block, RowSource, Tall};
 use crate::simd::{Isa, Kernel, Simd, dispatch};
 use crate::{Matrix, crew, memory, stop};
-use std::ops::Range;
+use std::ops::{DerefMut, Range};
 
 /// From this width on the threads share one G.
 const SHARED_FROM: usize = 1024;
@@ -53,30 +54,45 @@ pub fn gram(tall: &Tall<'_>) -> Matrix {
 
 /// [`gram`] without the column of ones: `(d + t)²`.
 pub fn gram_of_columns(tall: &Tall<'_>) -> Matrix {
-    sums(Isa::detected(), tall).to_matrix(tall.width() - 1)
+    formed(Isa::detected(), tall, tall.width() - 1)
 }
 
 /// [`gram`] with the instructions of `isa`.
 pub(super) fn gram_on(isa: Isa, tall: &Tall<'_>) -> Matrix {
-    sums(isa, tall).to_matrix(tall.width())
+    formed(isa, tall, tall.width())
 }
 
-fn sums(isa: Isa, tall: &Tall<'_>) -> Sums {
+/// The first `width` rows and columns of G.
+fn formed(isa: Isa, tall: &Tall<'_>, width: usize) -> Matrix {
     tall.check();
     if tall.width() >= SHARED_FROM {
-        shared(isa, tall)
-    } else {
-        let leaf = tree::leaf_rows(tall.rows(), least_rows(tall));
-        let few = (1..=narrow::UP_TO).contains(&tall.x.cols()) && tall.y.cols() < narrow::TARGETS_UP_TO;
-        let of_leaf = |rows: Range<usize>| {
-            if few { dispatch(isa, NarrowLeaf { tall, rows }) } else { dispatch(isa, Leaf { tall, rows }) }
-        };
-        let cut = Cut { rows: tall.rows(), leaf, cost: tall.width().pow(2) / 2 };
-        tree::reduce(cut, &of_leaf, &|mut a, b| {
+        return shared(isa, tall).to_matrix(width);
+    }
+    let leaf = tree::leaf_rows(tall.rows(), least_rows(tall));
+    let cut = Cut { rows: tall.rows(), leaf, cost: tall.width().pow(2) / 2 };
+    if (1..=narrow::UP_TO).contains(&tall.x.cols()) && tall.y.cols() < narrow::TARGETS_UP_TO {
+        let of_leaf = |rows| dispatch(isa, NarrowLeaf { tall, rows });
+        let whole = tree::reduce(cut, &of_leaf, &|mut a, b| {
             a.add(&b);
             a
-        })
+        });
+        return whole.to_matrix(width);
     }
+    let panels = tall.width().div_ceil(PANEL);
+    let len = outer::start(panels) + panels * PANEL * (TILE + PADDING);
+    let mut memory = slots::memory(tall.rows().div_ceil(leaf), len);
+    let slots = Slots::new(&mut memory, len);
+    let of_leaf = |rows| {
+        let mut sums = Sums { panels, data: slots.take() };
+        dispatch(isa, Leaf { tall, rows, panels, memory: &mut sums.data });
+        sums
+    };
+    let whole = tree::reduce(cut, &of_leaf, &|mut a, b| {
+        a.add(&b);
+        slots.give_back(b.data);
+        a
+    });
+    whole.to_matrix(width)
 }
 
 /// Rows to a leaf at least: enough that a leaf's own G costs little beside them. Where G is large this weighs more than the number
@@ -88,20 +104,23 @@ fn least_rows(tall: &Tall<'_>) -> usize {
     tall.rows().div_ceil(8).next_multiple_of(128).min(1024)
 }
 
-/// G by panels of [`PANEL`] columns, each down to its last column, row after row.
-pub(super) struct Sums {
+/// G by panels of [`PANEL`] columns, each down to its last column, row after row; then, in a slot, room for packed rows.
+pub(super) struct Sums<D = Vec<f64>> {
     panels: usize,
-    pub data: Vec<f64>,
+    pub data: D,
 }
 
 impl Sums {
     pub(super) fn zeros(panels: usize) -> Self {
         Sums { panels, data: memory::zeros(outer::start(panels)) }
     }
+}
 
+impl<D: DerefMut<Target = [f64]> + Sync> Sums<D> {
     /// Adds the sums of other rows.
-    pub(super) fn add(&mut self, other: &Sums) {
-        self.data.iter_mut().zip(&other.data).for_each(|(a, b)| *a += b);
+    pub(super) fn add(&mut self, other: &Self) {
+        let end = outer::start(self.panels);
+        self.data[..end].iter_mut().zip(&other.data[..end]).for_each(|(a, b)| *a += b);
     }
 
     /// Both triangles of the first `width` columns, row-major.
@@ -238,17 +257,18 @@ impl Kernel for NarrowLeaf<'_> {
 struct Leaf<'a> {
     tall: &'a Tall<'a>,
     rows: Range<usize>,
+    panels: usize,
+    /// Zeros: G, and room for packed rows.
+    memory: &'a mut [f64],
 }
 
 impl Kernel for Leaf<'_> {
-    type Output = Sums;
+    type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, isa: S) -> Sums {
-        let panels = self.tall.width().div_ceil(PANEL);
-        let mut sums = Sums::zeros(panels);
-        let stride = TILE + PADDING;
-        let mut packed = Aligned::zeros(panels * PANEL * stride);
+    fn run<S: Simd>(self, isa: S) {
+        let (panels, stride) = (self.panels, TILE + PADDING);
+        let (sums, packed) = self.memory.split_at_mut(outer::start(panels));
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for first in self.rows.clone().step_by(TILE) {
             stop::check();
@@ -260,12 +280,11 @@ impl Kernel for Leaf<'_> {
                 roots: roots.as_deref(),
                 shift: self.tall.shift,
             };
-            pack::panels(isa, &rows, stride, &mut packed);
-            let tile = Tile { packed: &packed, stride, rows: count, panels };
+            pack::panels(isa, &rows, stride, packed);
+            let tile = Tile { packed, stride, rows: count, panels };
             let next = Some(rows.x).filter(|_| first + count < self.rows.end);
-            Update { tile, before: 0, panels: 0..panels, out: &mut sums.data, next }.run(isa);
+            Update { tile, before: 0, panels: 0..panels, out: sums, next }.run(isa);
         }
-        sums
     }
 }
 

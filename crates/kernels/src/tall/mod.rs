@@ -29,6 +29,7 @@ mod pack;
 mod product;
 mod residual;
 mod reweighted;
+mod slots;
 mod source;
 mod tree;
 mod twofold;

@@ -3,11 +3,12 @@
 //! Each element is used once, so there is nothing to pack and nothing to keep: the loops only have to read forward and
 //! have enough sums in flight. Row-major memory with few columns takes LANES rows at once (a single short row would spend
 //! its time adding up lanes); with many columns, one row after another with four sums. Column-major memory goes by
-//! strips of rows whose result stays in the second cache, or the first.
+//! strips of rows whose result stays in the second cache, or the first: many columns at once where the processor follows
+//! them by itself, else few, with the next ones asked for.
 
 use super::tree::{self, Cut};
 use super::{Block, Layout, RowSource};
-use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch, prefetch, prefetch_near};
+use crate::simd::{Isa, Kernel, Lanes, Simd, dispatch, fetches_across_pages, prefetch, prefetch_near};
 use crate::{crew, stop};
 
 /// Up to this many columns several rows are taken at once.
@@ -19,33 +20,43 @@ const LINE: usize = 8;
 /// Elements of X to a work item. Smaller ones read a quarter slower: fetching begins anew with each.
 const GRAIN: usize = 1 << 19;
 /// Rows to a strip of column-major memory: a run of pages of each column, while the result stays near.
-const STRIP: usize = 2048;
-/// Columns of a strip that are added at a time.
-const TOGETHER: usize = 4;
+const STRIP: usize = 4096;
+/// The same where the next columns are asked for, which stay in the second cache until their turn.
+const STRIP_ASKING: usize = 2048;
+/// Columns of a strip that are added at a time: so many places the processor's own fetching follows.
+const TOGETHER: usize = 12;
+/// The same where the next columns are asked for, and what is left of the others.
+const TOGETHER_ASKING: usize = 4;
 /// What a number of X costs, in multiplications at full speed: it has to come from memory.
 const COST: usize = 8;
+
+/// Rows to a strip.
+#[inline(always)]
+const fn strip(asked: bool) -> usize {
+    if asked { STRIP_ASKING } else { STRIP }
+}
 
 /// `out[i] = offset + Σⱼ x[i, j] · w[j]`.
 ///
 /// `w` has as many numbers as `x` has columns, `out` as many as it has rows.
 pub fn multiply(x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
-    multiply_on(Isa::detected(), x, w, offset, out);
+    multiply_on(Isa::detected(), !fetches_across_pages(), x, w, offset, out);
 }
 
-/// [`multiply`] with the instructions of `isa`.
-pub(super) fn multiply_on(isa: Isa, x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
+/// [`multiply`] with the instructions of `isa`, where columns are `asked` for or not: to the same bits.
+pub(super) fn multiply_on(isa: Isa, asked: bool, x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
     assert_eq!(w.len(), x.cols(), "one weight a column");
     assert_eq!(out.len(), x.rows(), "one result a row");
     // Whole strips where the rows are many; few long rows are shared as well.
-    let rows = GRAIN / w.len().max(1);
-    let grain = rows.next_multiple_of(if rows < STRIP { 64 } else { STRIP });
+    let (rows, strip) = ((GRAIN / w.len().max(1)).max(1), strip(asked));
+    let grain = rows.next_multiple_of(if rows < strip { 64 } else { strip });
     let cost = COST * w.len() * out.len();
     crew::each(cost, out.chunks_mut(grain).enumerate(), |(i, out)| {
         stop::check();
         let mut scratch = Vec::new();
         let x = x.block(i * grain, out.len(), &mut scratch);
         assert!(x.rows() == out.len() && x.cols() == w.len());
-        dispatch(isa, Multiply { x, w, offset, out });
+        dispatch(isa, Multiply { asked, x, w, offset, out });
     });
 }
 
@@ -76,6 +87,7 @@ pub(super) fn transpose_multiply_on(isa: Isa, x: &dyn RowSource, v: &[f64]) -> V
 }
 
 struct Multiply<'a> {
+    asked: bool,
     x: Block<'a>,
     w: &'a [f64],
     offset: f64,
@@ -90,7 +102,8 @@ impl Kernel for Multiply<'_> {
         match self.x.layout() {
             Layout::Rows { stride } if self.w.len() <= INTERLEAVED_UP_TO => self.several_rows(isa, stride),
             Layout::Rows { stride } => self.row_by_row(isa, stride),
-            Layout::Columns { stride } => self.columns(isa, stride),
+            Layout::Columns { stride } if self.asked => self.columns::<S, true>(isa, stride),
+            Layout::Columns { stride } => self.columns::<S, false>(isa, stride),
         }
     }
 }
@@ -138,35 +151,40 @@ impl Multiply<'_> {
     /// Strips of rows. The first strip ends where a cache line of the columns begins: a vector that lies in two lines
     /// costs as much as two when lines come from memory.
     #[inline(always)]
-    fn columns<S: Lanes<f64>>(&mut self, isa: S, stride: usize) {
+    fn columns<S: Lanes<f64>, const ASK: bool>(&mut self, isa: S, stride: usize) {
         let before_line = self.x.data().as_ptr().align_offset(LINE * size_of::<f64>()).min(self.out.len());
         let (first, rest) = std::mem::take(&mut self.out).split_at_mut(before_line);
-        self.strip(isa, stride, 0, first);
-        for (s, strip) in rest.chunks_mut(STRIP).enumerate() {
-            self.strip(isa, stride, before_line + s * STRIP, strip);
+        let rows = strip(ASK);
+        self.strip::<S, ASK>(isa, stride, 0, first);
+        for (s, strip) in rest.chunks_mut(rows).enumerate() {
+            self.strip::<S, ASK>(isa, stride, before_line + s * rows, strip);
         }
     }
 
-    /// Rows from `start` of column-major memory, [`TOGETHER`] columns at a time.
+    /// Rows from `start` of column-major memory. Columns are added in their order, so how many at a time does not change a bit.
     #[inline(always)]
-    fn strip<S: Lanes<f64>>(&self, isa: S, stride: usize, start: usize, out: &mut [f64]) {
-        let d = self.w.len();
+    fn strip<S: Lanes<f64>, const ASK: bool>(&self, isa: S, stride: usize, start: usize, out: &mut [f64]) {
+        let (mut j, d) = (0, self.w.len());
         out.fill(self.offset);
-        for j in (0..d - d % TOGETHER).step_by(TOGETHER) {
-            self.add_columns::<S, TOGETHER>(isa, stride, [start, j], out);
+        while !ASK && d - j >= TOGETHER {
+            self.add_columns::<S, TOGETHER, ASK>(isa, stride, [start, j], out);
+            j += TOGETHER;
         }
-        let at = [start, d - d % TOGETHER];
-        match d % TOGETHER {
-            1 => self.add_columns::<S, 1>(isa, stride, at, out),
-            2 => self.add_columns::<S, 2>(isa, stride, at, out),
-            3 => self.add_columns::<S, 3>(isa, stride, at, out),
+        while d - j >= TOGETHER_ASKING {
+            self.add_columns::<S, TOGETHER_ASKING, ASK>(isa, stride, [start, j], out);
+            j += TOGETHER_ASKING;
+        }
+        match d - j {
+            1 => self.add_columns::<S, 1, ASK>(isa, stride, [start, j], out),
+            2 => self.add_columns::<S, 2, ASK>(isa, stride, [start, j], out),
+            3 => self.add_columns::<S, 3, ASK>(isa, stride, [start, j], out),
             _ => {}
         }
     }
 
     /// `out += Σ w[j]·x[start.., j]` over `N` columns from `j` on.
     #[inline(always)]
-    fn add_columns<S: Lanes<f64>, const N: usize>(
+    fn add_columns<S: Lanes<f64>, const N: usize, const ASK: bool>(
         &self,
         isa: S,
         stride: usize,
@@ -183,10 +201,10 @@ impl Multiply<'_> {
         // The next columns, or the first ones of the next strip.
         let after = j + N;
         let (next, count) = if after < d { (after * stride, d - after) } else { (rows, d) };
-        let (next, count) = (self.x.data().as_ptr().wrapping_add(next + start), count.min(TOGETHER));
+        let (next, count) = (self.x.data().as_ptr().wrapping_add(next + start), count.min(TOGETHER_ASKING));
         for k in (0..rows).step_by(S::LANES) {
             let end = rows.min(k + S::LANES);
-            if k % LINE == 0 {
+            if ASK && k % LINE == 0 {
                 (0..count).for_each(|i| prefetch(next.wrapping_add(i * stride + k)));
             }
             let mut sum = load(isa, &out[k..end]);

@@ -44,7 +44,14 @@ fn cases() -> Vec<Case> {
             all.push(case(n, d, 1));
         }
     }
-    all.extend([case(5000, 6, 2), case(300, 5, 0), case(70, 3, 4), case(3, 40, 1), case(520, 200, 1)]);
+    all.extend([
+        case(5000, 6, 2),
+        case(5000, 17, 0),
+        case(300, 5, 0),
+        case(70, 3, 4),
+        case(3, 40, 1),
+        case(520, 200, 1),
+    ]);
     all.extend([case(150, 64, 3), case(100, 128, 1), case(60, 300, 1)]);
     all
 }
@@ -200,7 +207,10 @@ fn products_agree_with_their_definition() {
         each_layout(&case.x, |layout, x| {
             for isa in Isa::available() {
                 let mut out = vec![f64::NAN; case.n];
-                multiply_on(isa, x, &w, 0.75, &mut out);
+                multiply_on(isa, true, x, &w, 0.75, &mut out);
+                let mut unasked = vec![f64::NAN; case.n];
+                multiply_on(isa, false, x, &w, 0.75, &mut unasked);
+                assert_eq!(out, unasked, "{} × {} {layout} {isa}", case.n, case.d);
                 for (f, e) in out.iter().zip(&forward) {
                     assert!(
                         (f - e).abs() <= 1e-12 * (1.0 + case.d as f64 / 50.0),

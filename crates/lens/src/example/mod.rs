@@ -76,8 +76,8 @@ fn matrix(
         None => Ok(given.clone()),
         Some(at) => Err(LessonError::NotFinite {
             argument,
-            row: at / cols,
-            column: at % cols,
+            row: at / cols + 1,
+            column: at % cols + 1,
             value: given.data()[at],
         }),
     }
@@ -98,4 +98,16 @@ fn check_size(what: &'static str, dims: &[usize]) -> Result<(), LessonError> {
         return Err(LessonError::TooLarge { what, found, limit: LARGEST });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_not_finite_is_named_by_its_place_counted_from_1() {
+        let x = Array::new(vec![1.0, 2.0, 3.0, f64::NAN, 5.0, 6.0], &[2, 3]).unwrap();
+        let error = lesson(66, &Inputs { x: Some(x), ..Inputs::default() }).unwrap_err();
+        assert_eq!(error.to_string(), "example: `x` holds NaN at row 2, column 1; expected finite numbers");
+    }
 }

@@ -51,6 +51,27 @@ fn values_without_columns_still_have_statistics() {
 }
 
 #[test]
+fn strides_of_axes_of_length_one_may_be_anything() {
+    let (q, k) = (numbers::<f32>(1, 8, 1.0), numbers::<f32>(2, 20 * 8, 1.0));
+    let (bias, mask) = (numbers::<f32>(3, 20, 1.0), [true, false].repeat(10));
+    let answer = |isa, stride| {
+        let options = Options {
+            bias: Some(View::strided(&bias, 0, &[1, 20], &[stride, 1]).unwrap()),
+            mask: Some(View::strided(&mask, 0, &[1, 20], &[stride, 1]).unwrap()),
+            ..Options::default()
+        };
+        let [q, k] = [(&q, 1), (&k, 20)].map(|(x, rows)| View::new(x, &[rows, 8]).unwrap());
+        forward_on(isa, &Problem::new(q, k, k, options).unwrap(), &EVERYTHING)
+    };
+    for isa in Isa::available() {
+        let expected = answer(isa, 20);
+        for stride in [isize::MAX, isize::MIN, 0] {
+            assert_eq!(answer(isa, stride).values, expected.values, "{isa} {stride}");
+        }
+    }
+}
+
+#[test]
 fn rows_that_see_nothing_are_zeros_beside_rows_that_see_something() {
     // 100 queries over 40 keys, aligned at the bottom right: the first 60 see nothing.
     let case = Case::new([1, 1, 1, 100, 40, 8, 8], Ask::Causal(Alignment::BottomRight));
@@ -180,6 +201,48 @@ fn huge_scores_neither_overflow_nor_vanish() {
     }
 }
 
+/// 96 queries like keys, whose first numbers are `q` and `k` and all others 0: the keys of a query weigh the same, so that its output is
+/// that of all values, 1. Where early queries do not see the last key, that has a value of infinity in one column.
+fn alike_keys_weigh_the_same<T: Storage>(keys: usize, [q, k]: [f64; 2], count: usize, hides: bool) {
+    let (rows, width) = (96, 32);
+    let line = |x: f64| (0..width).map(move |i| T::from_f64(if i < count { x } else { 0.0 }));
+    let q: Vec<T> = (0..rows).flat_map(|_| line(q)).collect();
+    let k: Vec<T> = (0..keys).flat_map(|_| line(k)).collect();
+    let mut v = vec![T::from_f64(1.0); keys * width];
+    if hides {
+        v[(keys - 1) * width + 5] = T::from_f64(f64::INFINITY);
+    }
+    let causal = hides.then_some(Causal::Aligned(Alignment::TopLeft));
+    let options = Options { scale: Some(1.0), causal, ..Options::default() };
+    let view = |data, rows| View::new(data, &[rows, width]).unwrap();
+    let problem = Problem::new(view(&q, rows), view(&k, keys), view(&v, keys), options).unwrap();
+    let expected = reference::attend(&problem);
+    for isa in Isa::available() {
+        for request in [Request::default(), Request { lse: true, ..Request::default() }, EVERYTHING] {
+            let found = forward_on(isa, &problem, &request);
+            assert_eq!(found.statistics.empty_rows, 0, "{isa} {} {keys}", T::DTYPE);
+            // A sum of weights may be divided by in two roundings.
+            let error = distance(&to_f64(&found.values), &expected.values);
+            assert!(error <= 1e-6, "{isa} {} {keys}: {error:e}", T::DTYPE);
+        }
+    }
+}
+
+#[test]
+fn scores_that_rounding_moves_by_hundreds_keep_their_weights() {
+    // Above 2³¹ the numbers of f32 are 256 apart and more: half of that is more than an exponent holds.
+    for (keys, hides) in [(1, false), (20, false), (300, false), (20, true)] {
+        for pair in [[98304.0, 98304.0], [98304.0, 73728.0]] {
+            alike_keys_weigh_the_same::<bf16>(keys, pair, 1, hides);
+            alike_keys_weigh_the_same::<f32>(keys, pair, 1, hides);
+        }
+        for pair in [[49152.0, 49152.0], [49152.0, 36864.0]] {
+            alike_keys_weigh_the_same::<f16>(keys, pair, 4, hides);
+            alike_keys_weigh_the_same::<f32>(keys, pair, 4, hides);
+        }
+    }
+}
+
 #[test]
 fn a_score_that_overflows_downwards_weighs_nothing_and_very_small_numbers_count() {
     let (rows, keys, width) = (20, 40, 32);
@@ -204,6 +267,28 @@ fn a_score_that_overflows_downwards_weighs_nothing_and_very_small_numbers_count(
                 let error = distance(&found, &expected.values);
                 assert!(error <= 1e-5 * largest, "{isa}: {error:e} of {largest:e}");
             }
+        }
+    }
+}
+
+#[test]
+fn many_weights_far_below_the_largest_count_in_full() {
+    // Of 4,097 keys one takes nearly all, and has no value; each other weighs 1.3·2⁻²², where f16 has two bits left.
+    let (rows, keys) = (32, 4097);
+    let q = vec![f16::ONE; rows];
+    let mut k = vec![f16::from_f64((1.3f64 * 0.5f64.powi(22)).ln()); keys];
+    let mut v = vec![f16::ONE; keys];
+    (k[700], v[700]) = (f16::ZERO, f16::ZERO);
+    let view = |data| View::new(data, &[keys, 1]).unwrap();
+    let q = View::new(&q, &[rows, 1]).unwrap();
+    let options = Options { scale: Some(1.0), ..Options::default() };
+    let problem = Problem::new(q, view(&k), view(&v), options).unwrap();
+    let expected = reference::attend(&problem);
+    for isa in Isa::available() {
+        for request in [Request::default(), Request { entropy: true, ..Request::default() }] {
+            let found = to_f64(&forward_on(isa, &problem, &request).values);
+            let error = distance(&found, &expected.values);
+            assert!(error <= 1e-3 * expected.values[0], "{isa}: {error:e} of {:e}", expected.values[0]);
         }
     }
 }

@@ -151,6 +151,11 @@ fn statistics_agree<T: Storage>(case: &Case) {
         assert_eq!(alone, peaks, "{isa} {} {case:?}", T::DTYPE);
         let top = found.top.unwrap();
         assert_eq!(top.peaks.len(), b * h * n * top.k);
+        // And in another where there are many.
+        let many = forward_on(isa, &problem, &Request { top_k: 12, ..ALL }).statistics.top.unwrap();
+        for (many, few) in many.peaks.chunks(many.k.max(1)).zip(top.peaks.chunks(top.k.max(1))) {
+            assert_eq!(many[..few.len()], *few, "{isa} {} {case:?}", T::DTYPE);
+        }
         for (r, row) in steps.weights.chunks(m.max(1)).enumerate() {
             let mut sorted = row.to_vec();
             sorted.sort_by(|a, b| b.total_cmp(a));
@@ -183,6 +188,23 @@ fn statistics_agree<T: Storage>(case: &Case) {
         close("map of means", &map.mean, &mean, tolerance);
         close("map of maxima", &map.max, &max, tolerance);
     }
+}
+
+#[test]
+fn statistics_agree_where_no_row_sees_some_tiles_and_cells_in_between() {
+    let case = Case::new([1, 1, 1, 40, 9 * 256, 8, 8], Ask::Blocks(40, 256));
+    let data = Data::<f64>::new(&case);
+    let problem = data.problem();
+    let keep =
+        problem.options().blocks.map(|blocks| (0..9).map(|c| blocks.keep.get(&[0, c])).collect::<Vec<_>>());
+    let [yes, no] = [Some(true), Some(false)];
+    assert_eq!(
+        keep,
+        Some(vec![yes, yes, yes, no, yes, no, no, no, yes]),
+        "the fifth and sixth cell of seven are hidden"
+    );
+    statistics_agree::<f32>(&case);
+    statistics_agree::<f64>(&case);
 }
 
 #[test]

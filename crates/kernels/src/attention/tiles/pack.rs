@@ -1,7 +1,7 @@
-//! Queries, keys and values of tiles, in parts.
+//! Queries, keys and values of tiles, cut into two or three parts.
 
 use super::super::TILE_KEYS;
-use super::super::narrow::MOST_PARTS;
+use super::super::narrow::{Cut, MOST_PARTS};
 use super::super::part::Block;
 use super::super::products::{Scoring, Weighing};
 use super::super::rows::Rows;
@@ -22,7 +22,7 @@ const LARGEST: f32 = (1u64 << 56) as f32;
 struct Watch<V> {
     /// 0 unless there was an infinity or NaN.
     zero: V,
-    /// The largest size, where it is looked for.
+    /// The largest size.
     largest: V,
 }
 
@@ -33,12 +33,10 @@ impl<V: Copy> Watch<V> {
     }
 
     #[inline(always)]
-    fn see<S: TileDots<Vector = V>>(&mut self, isa: S, parts: usize, x: V) {
+    fn see<S: TileDots<Vector = V>>(&mut self, isa: S, x: V) {
         let none = isa.splat(0.0);
         self.zero = isa.mul_add(x, none, self.zero);
-        if parts > 1 {
-            self.largest = isa.max(self.largest, isa.max(x, isa.sub(none, x)));
-        }
+        self.largest = isa.max(self.largest, isa.max(x, isa.sub(none, x)));
     }
 
     #[inline(always)]
@@ -56,7 +54,7 @@ impl<V: Copy> Watch<V> {
 
 /// The vector of `row` from `at` on, widened, with zeros behind its end.
 #[inline(always)]
-fn vector_of<T: Storage<Real = f32>, S: TileDots>(isa: S, row: &[T], at: usize) -> S::Vector {
+pub(super) fn vector_of<T: Storage<Real = f32>, S: TileDots>(isa: S, row: &[T], at: usize) -> S::Vector {
     if at + S::LANES <= row.len() {
         // SAFETY: the row holds a vector from `at` on.
         unsafe { T::load_at(isa, row.as_ptr().add(at)) }
@@ -87,7 +85,7 @@ fn parts_of<S: TileDots, const ZIPPED: bool>(
     found
 }
 
-impl Tiles<'_> {
+impl<C: Cut> Tiles<'_, C> {
     /// The queries of some panels, in parts; rows behind the last repeat it.
     #[inline(always)]
     pub(super) fn pack_queries<T: Storage<Real = f32>, S: TileDots>(
@@ -116,7 +114,7 @@ impl Tiles<'_> {
             self.pack_panel::<f32, S>(isa, panel, rows, &mut watch);
             self.lines = lines;
         }
-        self.gave_up |= self.parts > 1 && !watch.is_fit(isa);
+        self.gave_up |= !watch.is_fit(isa);
     }
 
     #[inline(always)]
@@ -127,7 +125,7 @@ impl Tiles<'_> {
         rows: [&[U]; MOST_LANES],
         watch: &mut Watch<S::Vector>,
     ) {
-        let (lanes, parts) = (S::LANES, self.parts);
+        let (lanes, parts) = (S::LANES, C::PARTS);
         let part_size = self.panels * self.depth * lanes;
         let factor = isa.splat(self.factor);
         for at in (0..self.depth).step_by(2 * lanes) {
@@ -138,9 +136,7 @@ impl Tiles<'_> {
                     if parts == MOST_PARTS {
                         two[i] = isa.mul(two[i], factor);
                     }
-                    if parts > 1 {
-                        watch.see(isa, parts, two[i]);
-                    }
+                    watch.see(isa, two[i]);
                 }
                 let found = parts_of::<S, false>(isa, parts, two);
                 for part in 0..parts {
@@ -160,22 +156,13 @@ impl Tiles<'_> {
 
     /// The keys of a tile as left operand: the first row, from a row to the next and from a part to the next.
     #[inline(always)]
-    pub(super) fn take_keys<T: Storage<Real = f32>, S: TileDots>(
+    pub(super) fn cut_keys<T: Storage<Real = f32>, S: TileDots>(
         &mut self,
         isa: S,
         of: &Scoring<'_, '_, '_, T>,
     ) -> (*const bf16, isize, usize) {
         let (table, range) = (&of.block.keys, [of.tile.start, of.tile.end]);
         let count = of.tile.end - of.tile.start;
-        let whole = table.width() == self.depth && count.is_multiple_of(KEYS_AT_ONCE);
-        if whole
-            && let Some((data, start, stride)) = table.memory(range)
-            && let Some(data) = T::as_bf16(data)
-        {
-            let last = start + (count - 1) as isize * stride;
-            let _ = (&data[start as usize..][..self.depth], &data[last as usize..][..self.depth]);
-            return (data.as_ptr().wrapping_offset(start), stride, 0);
-        }
         let mut watch = Watch::new(isa);
         if let Some(rows) = Rows::lying(table, range) {
             self.pack_keys(isa, rows, count, &mut watch);
@@ -185,7 +172,7 @@ impl Tiles<'_> {
             self.pack_keys::<f32, S>(isa, rows, count, &mut watch);
             self.lines = lines;
         }
-        self.gave_up |= self.parts > 1 && !watch.is_fit(isa);
+        self.gave_up |= !watch.is_fit(isa);
         (self.keys.as_ptr(), self.depth as isize, TILE_KEYS * self.depth)
     }
 
@@ -197,15 +184,13 @@ impl Tiles<'_> {
         count: usize,
         watch: &mut Watch<S::Vector>,
     ) {
-        let (lanes, parts, depth) = (S::LANES, self.parts, self.depth);
+        let (lanes, parts, depth) = (S::LANES, C::PARTS, self.depth);
         for key in 0..count {
             let row = rows.row(key);
             for at in (0..depth).step_by(2 * lanes) {
                 let two = [vector_of(isa, row, at), vector_of(isa, row, at + lanes)];
-                if parts > 1 {
-                    watch.see(isa, parts, two[0]);
-                    watch.see(isa, parts, two[1]);
-                }
+                watch.see(isa, two[0]);
+                watch.see(isa, two[1]);
                 let found = parts_of::<S, false>(isa, parts, two);
                 for part in 0..parts {
                     let to = (part * TILE_KEYS + key) * depth + at;
@@ -222,7 +207,7 @@ impl Tiles<'_> {
 
     /// The values of a tile, transposed and in parts; whether they are finite, and whether they can be cut.
     #[inline(always)]
-    pub(super) fn take_values<T: Storage<Real = f32>, S: TileDots>(
+    pub(super) fn cut_values<T: Storage<Real = f32>, S: TileDots>(
         &mut self,
         isa: S,
         of: &Weighing<'_, '_, T>,
@@ -249,7 +234,7 @@ impl Tiles<'_> {
         count: usize,
         watch: &mut Watch<S::Vector>,
     ) {
-        let (lanes, parts) = (S::LANES, self.parts);
+        let (lanes, parts) = (S::LANES, C::PARTS);
         let part_size = TILE_KEYS * self.width;
         let none = isa.splat(0.0);
         for step in 0..count.div_ceil(TILE_DEPTH) {
@@ -264,7 +249,7 @@ impl Tiles<'_> {
                         for i in 0..2 {
                             if key + i < count {
                                 two[i] = vector_of(isa, rows.row(key + i), column);
-                                watch.see(isa, parts, two[i]);
+                                watch.see(isa, two[i]);
                             }
                         }
                         let found = parts_of::<S, true>(isa, parts, two);

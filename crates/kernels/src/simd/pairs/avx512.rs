@@ -4,11 +4,12 @@ use super::PairDots;
 use crate::bf16;
 use crate::simd::Avx512;
 use std::arch::x86_64::{
-    __m512, __m512bh, __m512i, __mmask16, __mmask32, _mm256_maskz_loadu_epi16, _mm512_add_epi32,
-    _mm512_and_si512, _mm512_castps_si512, _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh,
-    _mm512_dpbf16_ps, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_maskz_loadu_epi16,
-    _mm512_permutex2var_epi16, _mm512_permutexvar_epi16, _mm512_set1_epi32, _mm512_srli_epi32,
-    _mm512_storeu_si512, _mm512_ternarylogic_epi32,
+    __m512, __m512bh, __m512i, __mmask16, __mmask32, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT,
+    _mm256_maskz_loadu_epi16, _mm512_add_epi32, _mm512_and_si512, _mm512_castps_si512,
+    _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_cvtps_ph, _mm512_dpbf16_ps,
+    _mm512_inserti64x4, _mm512_loadu_si512, _mm512_maskz_loadu_epi16, _mm512_permutex2var_epi16,
+    _mm512_permutexvar_epi16, _mm512_set1_epi32, _mm512_srli_epi32, _mm512_storeu_si512,
+    _mm512_ternarylogic_epi32,
 };
 use std::mem::transmute;
 
@@ -101,6 +102,16 @@ impl<const AMX: bool> PairDots for Avx512<true, AMX> {
     fn narrow_pairs(self, a: __m512, b: __m512) -> __m512i {
         // SAFETY: the token; both types are 64 bytes of integers. The second argument becomes the lower half.
         unsafe { alternate(transmute::<__m512bh, __m512i>(_mm512_cvtne2ps_pbh(b, a))) }
+    }
+
+    #[inline(always)]
+    fn narrow_pairs_f16(self, a: __m512, b: __m512) -> __m512i {
+        // SAFETY: the token.
+        unsafe {
+            let low = _mm512_cvtps_ph::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
+            let high = _mm512_cvtps_ph::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(b);
+            alternate(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+        }
     }
 
     #[inline(always)]

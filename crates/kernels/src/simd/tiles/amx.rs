@@ -3,7 +3,7 @@
 //! The compiler of stable Rust does not know the instructions, so they are written as such; it never uses these registers itself.
 //! The system gives them to a process that asks, once.
 
-use super::{TERMS, TILE_DEPTH, TileDots, TileProduct};
+use super::{TERMS, TILE_DEPTH, TileDots, TileNumbers, TileProduct};
 use crate::bf16;
 use crate::simd::Avx512;
 use std::arch::asm;
@@ -20,6 +20,11 @@ pub(in crate::simd) fn is_permitted() -> bool {
 fn has_tiles() -> bool {
     const BOTH: u32 = 1 << 24 | 1 << 22;
     __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & BOTH == BOTH
+}
+
+/// AMX-FP16, of a processor that has tiles.
+pub(in crate::simd) fn has_f16() -> bool {
+    __cpuid_count(7, 0).eax >= 1 && __cpuid_count(7, 1).eax & 1 << 21 != 0
 }
 
 /// Asks for the tiles' registers, for all threads of the process. A system that does not know of them, or whose signal
@@ -68,6 +73,47 @@ macro_rules! on_rows {
     };
 }
 
+/// Bytes from a row of sums to the next, and from a pair of a right operand to the next: a vector.
+const VECTOR: usize = 64;
+
+/// Left operands to registers 4 and 5.
+macro_rules! load_left {
+    ($of:expr, $from:expr) => {
+        on_rows!("tileloadd tmm4, [{at} + {stride}]", $of.a[0].add($from), row_bytes($of));
+        on_rows!("tileloadd tmm5, [{at} + {stride}]", $of.a[1].add($from), row_bytes($of));
+    };
+}
+
+/// Right operands to registers 6 and 7.
+macro_rules! load_right {
+    ($of:expr, $from:expr) => {
+        on_rows!("tileloadd tmm6, [{at} + {stride}]", $of.b[0].add($from), VECTOR);
+        on_rows!("tileloadd tmm7, [{at} + {stride}]", $of.b[1].add($from), VECTOR);
+    };
+}
+
+/// The four products of both operands, added to registers 0 to 3.
+macro_rules! add_products {
+    (bf16) => {
+        on_tiles!("tdpbf16ps tmm0, tmm4, tmm6");
+        on_tiles!("tdpbf16ps tmm1, tmm4, tmm7");
+        on_tiles!("tdpbf16ps tmm2, tmm5, tmm6");
+        on_tiles!("tdpbf16ps tmm3, tmm5, tmm7");
+    };
+    (f16) => {
+        on_tiles!("tdpfp16ps tmm0, tmm4, tmm6");
+        on_tiles!("tdpfp16ps tmm1, tmm4, tmm7");
+        on_tiles!("tdpfp16ps tmm2, tmm5, tmm6");
+        on_tiles!("tdpfp16ps tmm3, tmm5, tmm7");
+    };
+}
+
+/// Bytes from a row of the left operand to the next.
+#[inline(always)]
+fn row_bytes(of: &TileProduct) -> isize {
+    of.a_row * size_of::<bf16>() as isize
+}
+
 impl TileDots for Avx512<true, true> {
     #[inline(always)]
     fn begin_tiles(self) {
@@ -85,15 +131,17 @@ impl TileDots for Avx512<true, true> {
 
     #[inline(always)]
     unsafe fn multiply_tiles(self, of: &TileProduct) {
-        let (row, vector) = (of.a_row * size_of::<bf16>() as isize, 64usize);
-        // SAFETY: the token, and the caller's promise about all rows; the order of what follows is kept, since each may touch memory
-        // or is volatile.
+        if let TileNumbers::F16(proof) = of.numbers {
+            assert!(proof.by_machine, "the machine multiplies tiles of f16");
+        }
+        // SAFETY: the token; where the numbers are f16 the proof that has been looked at; and the caller's promise about all rows. The order
+        // of what follows is kept, since each may touch memory or is volatile.
         unsafe {
             if of.adds {
-                on_rows!("tileloadd tmm0, [{at} + {stride}]", of.c[0][0], vector);
-                on_rows!("tileloadd tmm1, [{at} + {stride}]", of.c[0][1], vector);
-                on_rows!("tileloadd tmm2, [{at} + {stride}]", of.c[1][0], vector);
-                on_rows!("tileloadd tmm3, [{at} + {stride}]", of.c[1][1], vector);
+                on_rows!("tileloadd tmm0, [{at} + {stride}]", of.c[0][0], VECTOR);
+                on_rows!("tileloadd tmm1, [{at} + {stride}]", of.c[0][1], VECTOR);
+                on_rows!("tileloadd tmm2, [{at} + {stride}]", of.c[1][0], VECTOR);
+                on_rows!("tileloadd tmm3, [{at} + {stride}]", of.c[1][1], VECTOR);
             } else {
                 on_tiles!("tilezero tmm0");
                 on_tiles!("tilezero tmm1");
@@ -102,35 +150,36 @@ impl TileDots for Avx512<true, true> {
             }
             for step in 0..of.steps {
                 let (a, b) = (step * of.a_step, step * TILE_DEPTH * 16);
-                let mut held = [usize::MAX; 2];
-                for &[left, right] in TERMS[of.parts - 1] {
-                    if held[0] != left {
-                        on_rows!("tileloadd tmm4, [{at} + {stride}]", of.a[0].add(a + left * of.a_part), row);
-                        on_rows!("tileloadd tmm5, [{at} + {stride}]", of.a[1].add(a + left * of.a_part), row);
+                match of.numbers {
+                    TileNumbers::Parts(1) => {
+                        load_left!(of, a);
+                        load_right!(of, b);
+                        add_products!(bf16);
                     }
-                    if held[1] != right {
-                        on_rows!(
-                            "tileloadd tmm6, [{at} + {stride}]",
-                            of.b[0].add(b + right * of.b_part),
-                            vector
-                        );
-                        on_rows!(
-                            "tileloadd tmm7, [{at} + {stride}]",
-                            of.b[1].add(b + right * of.b_part),
-                            vector
-                        );
+                    TileNumbers::F16(_) => {
+                        load_left!(of, a);
+                        load_right!(of, b);
+                        add_products!(f16);
                     }
-                    held = [left, right];
-                    on_tiles!("tdpbf16ps tmm0, tmm4, tmm6");
-                    on_tiles!("tdpbf16ps tmm1, tmm4, tmm7");
-                    on_tiles!("tdpbf16ps tmm2, tmm5, tmm6");
-                    on_tiles!("tdpbf16ps tmm3, tmm5, tmm7");
+                    TileNumbers::Parts(parts) => {
+                        let mut held = [usize::MAX; 2];
+                        for &[left, right] in TERMS[parts - 1] {
+                            if held[0] != left {
+                                load_left!(of, a + left * of.a_part);
+                            }
+                            if held[1] != right {
+                                load_right!(of, b + right * of.b_part);
+                            }
+                            held = [left, right];
+                            add_products!(bf16);
+                        }
+                    }
                 }
             }
-            on_rows!("tilestored [{at} + {stride}], tmm0", of.c[0][0], vector);
-            on_rows!("tilestored [{at} + {stride}], tmm1", of.c[0][1], vector);
-            on_rows!("tilestored [{at} + {stride}], tmm2", of.c[1][0], vector);
-            on_rows!("tilestored [{at} + {stride}], tmm3", of.c[1][1], vector);
+            on_rows!("tilestored [{at} + {stride}], tmm0", of.c[0][0], VECTOR);
+            on_rows!("tilestored [{at} + {stride}], tmm1", of.c[0][1], VECTOR);
+            on_rows!("tilestored [{at} + {stride}], tmm2", of.c[1][0], VECTOR);
+            on_rows!("tilestored [{at} + {stride}], tmm3", of.c[1][1], VECTOR);
         }
     }
 }
