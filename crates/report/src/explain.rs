@@ -218,12 +218,17 @@ fn how(explanation: &Explanation) -> Vec<(String, String)> {
         .seconds
         .iter()
         .filter(|(_, seconds)| *seconds > 0.05 * total)
-        .map(|(name, seconds)| format!("{name} {}", significant(*seconds, 2)))
+        .map(|(name, seconds)| format!("{name} {}", seconds_text(*seconds)))
         .collect();
     if !parts.is_empty() {
-        lines.push(("seconds".to_owned(), format!("{} ({})", significant(total, 2), parts.join(", "))));
+        lines.push(("seconds".to_owned(), format!("{} ({})", seconds_text(total), parts.join(", "))));
     }
     lines
+}
+
+/// Two digits, and none below a tenth of a millisecond: a clock says no more.
+fn seconds_text(seconds: f64) -> String {
+    significant((seconds * 1e4).round() / 1e4, 2)
 }
 
 #[cfg(test)]
@@ -243,6 +248,18 @@ mod tests {
             assert!(!text.contains('\x1b'));
             assert!(explained_text(&explanation, &[], Ink::Colour).contains('\x1b'));
         }
+    }
+
+    #[test]
+    fn short_times_fit_a_hundred_columns_too() {
+        let mut explanation = specimen::table();
+        let parts = ["reading", "fit", "columns", "rows", "reach", "figures", "folds"];
+        explanation.computation.seconds =
+            parts.iter().map(|name| ((*name).to_owned(), 0.000_251_7)).collect();
+        let text = explained_text(&explanation, &[], Ink::Plain);
+        assert!(text.contains("0.0018 (reading 0.0003, fit 0.0003, columns 0.0003"), "{text}");
+        assert!(text.contains("folds 0.0003)"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 
     #[test]

@@ -66,8 +66,10 @@ fn cut(page: &mut Block, all: usize, shown: usize, what: &str) {
 pub(crate) fn facts(page: &mut Block, facts: &[(String, String)]) {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, text) in facts {
-        let padding = " ".repeat(width - name.chars().count() + 2);
-        page.push(Line::new(Style::Faint, format!("{name}{padding}")).and(Style::Text, text));
+        let lines = wrapped(text, crate::WIDTH.saturating_sub(width + 2));
+        for (name, line) in std::iter::once(name.as_str()).chain(std::iter::repeat("")).zip(lines) {
+            page.push(Line::new(Style::Faint, format!("{name:<width$}  ")).and(Style::Text, line));
+        }
     }
 }
 

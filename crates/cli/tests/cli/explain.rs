@@ -96,7 +96,9 @@ fn the_page_names_the_terms_that_reach_what_columns_do_not() {
 
 #[test]
 fn the_screen_is_a_hundred_columns_wide_and_one_page_high() {
-    let screen = spanwise(&["explain", &longley(), "--target", "TOTEMP"]).ended_with(0);
+    let mut run = command();
+    run.current_dir(ROOT).args(["explain", "examples/longley.csv", "--target", "TOTEMP"]);
+    let screen = finish(run.stdin(Stdio::null()), b"").ended_with(0);
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
     assert!(screen.lines().count() <= 50, "{}\n{screen}", screen.lines().count());
     assert!(screen.contains("▲ caution `GNP` ≈"), "{screen}");
