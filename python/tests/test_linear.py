@@ -217,6 +217,7 @@ def test_systems_are_solved_and_singular_ones_told():
     found = linear.solve(spd, b[:, 0], method="cholesky")
     np.testing.assert_allclose(found.x, np.linalg.solve(spd, b[:, 0]), rtol=1e-9)
     assert found.backward_error < 1e-15 and found.method == "cholesky"
+    assert [linear.solve(system, b).method for system in (spd, a)] == ["cholesky", "lu"]
     with pytest.raises(errors.SingularError, match="rank 1 of 2"):
         linear.solve([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0], method="lu")
     # Unless a method is named, dependent columns are told, not refused: as the command does.

@@ -1,13 +1,15 @@
 //! `spanwise decompose`.
 
 use crate::Outcome;
-use crate::args::{Decompose, FactorMethod, Kind};
+use crate::args::{Decompose, FactorMethod, Kind, MissingWord};
 use crate::artifact::{Holds, Written, check, write_arrays};
 use crate::failure::Usage;
 use crate::out::{Screen, check_not_read, to_stdout};
-use crate::table::{Asked, Gathered, Keep};
+use crate::table::{Asked, Gathered, Keep, Rows, row_numbers};
 use spanwise::example::Array;
-use spanwise::linear::told::{Decomposed, Decomposition, PcaWay, decompose, pca_of_summary, svd_of_summary};
+use spanwise::linear::told::{
+    Decomposed, Decomposition, Factor, PcaWay, add_findings, decompose, pca_of_summary, svd_of_summary,
+};
 use spanwise::report::{decomposed_text, to_json};
 
 pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
@@ -30,6 +32,10 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
         (None, Kind::Svd) => svd_of_summary(&gathered.summary()?, args.rank)?,
         (None, _) => pca_of_summary(&gathered.summary()?, args.rank)?,
     };
+    add_findings(&mut made.findings, gathered.missing());
+    if let (Some(rows), MissingWord::Drop, true) = (&gathered.kept, args.pick.missing, has_rows(args.kind)) {
+        made.factors.push(rows_used(rows));
+    }
     let mut files = Written::new();
     if let Some(path) = &args.out {
         let arrays: Vec<(&str, &Array)> =
@@ -46,6 +52,20 @@ pub(crate) fn run(args: &Decompose, screen: Screen) -> anyhow::Result<Outcome> {
         to_stdout(&decomposed_text(&made, &files, screen.ink))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Whether a factor has a row for each row of the table.
+fn has_rows(kind: Kind) -> bool {
+    matches!(kind, Kind::Qr | Kind::PivotedQr | Kind::Svd | Kind::LowRank)
+}
+
+/// Which rows of the table those are, where some may be missing among them.
+fn rows_used(rows: &Rows) -> Factor {
+    Factor {
+        name: "row",
+        meaning: "the rows of the table that were used, counted from 1",
+        values: Array::vector(row_numbers(&rows.index)),
+    }
 }
 
 /// Which rows are kept: all of them, unless a summary determines what is asked for.

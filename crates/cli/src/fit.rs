@@ -59,6 +59,7 @@ fn of_table(args: &Fit, settings: &Settings, quiet: bool) -> anyhow::Result<(Fit
         if let AnyFit::LeastSquares(fit) = &fit {
             fitted.add(broken_dependencies(fit, predicted.broken(), &names));
         }
+        fitted.add(predicted.missing());
         write_predictions(out, predicted)?;
         files.push(("predictions".to_owned(), out.display().to_string()));
     }

@@ -8,7 +8,7 @@ use crate::source::Sources;
 use crate::table::{Asked, Gathered, Keep, Rows, Sink, Source};
 use spanwise::Matrix;
 use spanwise::linear::measure::{Factor, FactorStream};
-use spanwise::linear::told::{MeasureRequest, Measured, counted, measure};
+use spanwise::linear::told::{MeasureRequest, Measured, add_findings, counted, measure};
 use spanwise::report::{Ink, measured_text, to_json};
 
 pub(crate) fn run(args: &Measure, screen: Screen) -> anyhow::Result<Outcome> {
@@ -60,7 +60,7 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
     check_points(hull.as_ref(), columns)?;
     let gathered = Gathered::through(source, &args.file, keep, Measuring::new(columns, beside))?;
     let names = gathered.design.names();
-    let stored_bits = gathered.bits;
+    let (stored_bits, missing) = (gathered.bits, gathered.missing());
     let Measuring { stream, mut beside, .. } = gathered.sink;
     let y = gathered.kept.as_ref().map(|rows| {
         beside.lay(gathered.read as usize);
@@ -72,7 +72,7 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
         _ => stream.finish()?,
     };
     let vector = y.as_ref().filter(|_| beside.vectors() > 0).map(|y| y.col(0));
-    Ok(measure(&MeasureRequest {
+    let mut measured = measure(&MeasureRequest {
         factor: &factor.stored_bits(stored_bits).others_stored_bits(array_bits),
         rows: gathered.kept.as_ref().map(Rows::view).transpose()?,
         names,
@@ -86,7 +86,9 @@ fn measured(args: &Measure, keep: Keep, quiet: bool) -> anyhow::Result<Measured>
         vector: vector.as_deref(),
         against: beside.against.as_ref().map(|others| ("--against", others.cols())),
         hull: hull.as_ref().map(Matrix::view),
-    })?)
+    })?;
+    add_findings(&mut measured.findings, missing);
+    Ok(measured)
 }
 
 fn check_points(hull: Option<&Matrix>, columns: usize) -> Result<(), Usage> {

@@ -14,7 +14,7 @@ use files::Output;
 use serde::Serialize;
 use spanwise::Matrix;
 use spanwise::linear::project::COMPLEMENT_ROWS;
-use spanwise::linear::told::{self, BasisOf, counted};
+use spanwise::linear::told::{self, BasisOf, add_findings, counted};
 use spanwise::report::{Ink, basis_text, changed_text, components_text, projected_text, to_json};
 use table::Table;
 
@@ -94,7 +94,8 @@ fn vectors(
         Some(v) => (table.left(&v)?, (0..v.cols()).map(|j| format!("v{j}")).collect()),
         None => (table.vectors.clone(), table.vector_names.clone()),
     };
-    let found = told::project(table.onto(), v.view(), &names)?;
+    let mut found = told::project(table.onto(), v.view(), &names)?;
+    add_findings(&mut found.findings, table.missing());
     let files = output.parts(&found)?;
     show.found(&found, |found, ink| projected_text(found, &files, ink))
 }
@@ -112,6 +113,7 @@ fn components(table: &Table, count: usize, output: &Output<'_>, show: &Show) -> 
         return Err(Usage::new(message).into());
     }
     let mut found = told::onto_components(table.onto(), count, &table.index)?;
+    add_findings(&mut found.findings, table.missing());
     let files = output.components(&mut found)?;
     show.found(&found, |found, ink| components_text(found, &files, ink))
 }
@@ -130,6 +132,7 @@ fn basis(table: &Table, of: BasisWord, output: &Output<'_>, show: &Show) -> anyh
         return Err(Usage::with_hint(message, hint).into());
     }
     let mut found = told::basis(table.onto(), of)?;
+    add_findings(&mut found.findings, table.missing());
     let files = output.basis(&found)?;
     if show.json && !files.is_empty() {
         found.directions = None;
@@ -154,6 +157,7 @@ fn change(table: &Table, b: &Matrix, w: &[f64], output: &Output<'_>, show: &Show
         return Err(Usage::new(message).into());
     }
     let mut found = told::change_of_basis(table.onto(), w, b.view()).context("`--change-of-basis`")?;
+    add_findings(&mut found.findings, table.missing());
     let files = output.change(&mut found)?;
     show.found(&found, |found, ink| changed_text(found, &files, ink))
 }

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Solve, screen: Screen) -> anyhow::Result<Outcome> {
         let message = format!("`--b` has shape {}; `--a` has {rows}, and b needs as many numbers", b.shape());
         return Err(Usage::new(message).into());
     }
+    Sources::finite("--b", &numbers, dims.get(1).copied().unwrap_or(1))?;
     let (how, bits) = (way(args.method), sources.bits());
     let solved = match a {
         A::Dense(a) => solve(System::Dense(a.view()), b, how, bits)?,
@@ -76,6 +77,7 @@ impl A {
             return Ok(A::Sparse(matrix.context("`--a`")?));
         }
         let matrix = sources.matrix("--a", &args.a, true)?;
+        Sources::finite("--a", matrix.as_slice(), matrix.cols())?;
         Ok(if args.sparse { A::Entries(matrix) } else { A::Dense(matrix) })
     }
 
@@ -111,18 +113,22 @@ fn entries(list: &Matrix, rows: usize) -> anyhow::Result<CsrMatrix> {
     }
     let mut all = Vec::with_capacity(list.rows());
     for i in 0..list.rows() {
+        // Entries count from 1, as rows of a file do; what they hold counts from 0.
+        let entry = i + 1;
         let place = |at: usize, word: &str| {
             let value = list[(i, at)];
             // 2⁵³: beyond it f64 no longer holds every whole number.
             if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
                 return Ok(value as usize);
             }
-            Err(Usage::new(format!("`--a`: entry {i} has {word} {value}; expected a whole number from 0")))
+            Err(Usage::new(format!(
+                "`--a`: entry {entry} has {word} {value}; expected a whole number from 0"
+            )))
         };
         let (row, column) = (place(0, "row")?, place(1, "column")?);
         if row >= rows {
             let rows = counted(rows, "row", "rows");
-            let message = format!("`--a`: entry {i} is in row {row}; `--b` has {rows}, counted from 0");
+            let message = format!("`--a`: entry {entry} is in row {row}; `--b` has {rows}, counted from 0");
             return Err(Usage::new(message).into());
         }
         all.push((row, column, list[(i, 2)]));

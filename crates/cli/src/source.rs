@@ -94,10 +94,10 @@ impl Sources {
         Ok(Matrix::new(tensor.to_f64_vec(), n, p)?)
     }
 
-    /// Refuses what is not finite; `width` numbers make a row.
+    /// Refuses what is not finite; `width` numbers make a row. Places count from 1, as those in files do.
     pub(crate) fn finite(argument: &str, numbers: &[f64], width: usize) -> Result<(), Usage> {
         let Some(at) = numbers.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-        let (row, column) = (at / width.max(1), at % width.max(1));
+        let (row, column) = (at / width.max(1) + 1, at % width.max(1) + 1);
         let place =
             if width == 1 { format!("position {row}") } else { format!("row {row}, column {column}") };
         Err(Usage::new(format!("`{argument}` holds {} at {place}; expected finite numbers", numbers[at])))
@@ -108,8 +108,10 @@ impl Sources {
         let count = |(at, value): (usize, f64)| {
             // 2⁵³: beyond it f64 no longer holds every whole number.
             if value.fract() != 0.0 || !(0.0..9e15).contains(&value) {
-                let message =
-                    format!("`{argument}` holds {value} at position {at}; expected whole numbers from 0");
+                let message = format!(
+                    "`{argument}` holds {value} at position {}; expected whole numbers from 0",
+                    at + 1
+                );
                 return Err(Usage::new(message).into());
             }
             Ok(value as usize)

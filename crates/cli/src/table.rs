@@ -6,7 +6,7 @@ mod parts;
 mod separator;
 mod words;
 
-pub(crate) use batch::{Role, Rows};
+pub(crate) use batch::{Role, Rows, row_numbers};
 pub(crate) use gathered::{Gathered, Keep, Sink};
 pub(crate) use parts::SEED;
 

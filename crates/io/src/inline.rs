@@ -4,7 +4,7 @@ use crate::csv::field::{is_missing, number};
 use crate::{IoError, Place, Tensor};
 
 /// Reads rows separated by `;` and numbers separated by `,` or blanks; the result has two dimensions. Words for a missing value
-/// (`NA`, `null`) become NaN, as in a table.
+/// (`NA`, `None`, `null`) become NaN, as in a table.
 ///
 /// ```
 /// let x = spanwise_io::parse_matrix("1,0; 0,1; 1,1")?;
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_array_has_no_missing_values_and_may_have_nan() {
-        for missing in ["1,NA", "1,null", "1,N/A"] {
+        for missing in ["1,NA", "1,null", "1,N/A", "1,None"] {
             assert!(parse_matrix(missing).unwrap().to_f64_vec()[1].is_nan(), "{missing}");
             let message = parse_array(missing).unwrap_err().to_string();
             assert_eq!(message, "inline:1:2: the value is missing; an array needs a number in every place");

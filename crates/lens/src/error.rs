@@ -79,9 +79,9 @@ pub enum LessonError {
     NotFinite {
         /// The input.
         argument: &'static str,
-        /// Counted from 0.
+        /// Counted from 1, as in files.
         row: usize,
-        /// Counted from 0.
+        /// Counted from 1.
         column: usize,
         /// What was found.
         value: f64,

@@ -90,6 +90,12 @@ impl Finding {
     }
 }
 
+/// More findings for a list of them, most serious first.
+pub fn add_findings(all: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
+    all.extend(more);
+    *all = sorted(std::mem::take(all));
+}
+
 /// Most serious first; equals stay in order.
 pub(crate) fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(|finding| finding.severity);

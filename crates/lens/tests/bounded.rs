@@ -9,7 +9,7 @@ use spanwise_lens::explain::{LayerCall, LayerTally};
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
 const HEADS: usize = 4;
-const TOKENS: usize = 2048;
+const TOKENS: usize = 4096;
 const WIDTH: usize = 2;
 
 #[test]

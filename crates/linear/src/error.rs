@@ -97,6 +97,19 @@ pub enum LinearError {
         argument: &'static str,
     },
 
+    /// An answer beyond the range of f64, of numbers within it.
+    #[error(
+        "{operation}: `{answer}` lies outside what f64 can hold: the numbers of `{argument}` are too large for it"
+    )]
+    AnswerOverflow {
+        /// The verb.
+        operation: &'static str,
+        /// What was asked for.
+        answer: &'static str,
+        /// The array that it grows with.
+        argument: &'static str,
+    },
+
     /// Numbers that differ, but whose squares are below the range of f64.
     #[error("{operation}: the numbers of `{argument}` are too small; their squares vanish")]
     Underflow {
@@ -273,6 +286,9 @@ impl LinearError {
             LinearError::Overflow { argument, .. } | LinearError::Underflow { argument, .. } => {
                 Some(format!("divide `{argument}` by its largest magnitude"))
             }
+            LinearError::AnswerOverflow { answer, argument, .. } => Some(format!(
+                "divide `{argument}` by a power of ten: `{answer}` becomes smaller by the same factor"
+            )),
             LinearError::NotPositiveDefinite { .. } => {
                 Some("LU or SVD solves systems that are not positive definite".to_owned())
             }

@@ -74,7 +74,8 @@ def solve(
     b : array, (n,) or (n, t)
     method : {"auto", "lu", "cholesky", "qr", "svd"}
         ``"svd"`` takes anything and gives the answer of the smallest norm; the others refuse dependent columns. Unless named:
-        LU for square systems, QR for taller ones, SVD for wider ones and where columns depend on others. ``rank`` then says so.
+        Cholesky where ``A`` is symmetric and positive definite, LU for other square systems, QR for taller ones, SVD for wider ones
+        and where columns depend on others. ``rank`` then says so.
     jitter : float
         The largest share of the diagonal that ``"cholesky"`` may add to make its factorisation exist.
     tolerance : float, optional

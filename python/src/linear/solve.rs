@@ -9,61 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spanwise::View;
 use spanwise::linear::LinearError;
-use spanwise::linear::solve::{CholeskyFactor, LuFactor, Method, QrFactor, Solution, SvdFactor};
+use spanwise::linear::solve::{Factor, Method, Solution, Way};
 
 fn name(argument: &'static str) -> Name {
     Name { operation: "solve", argument }
-}
-
-/// How to factor.
-#[derive(Clone, Copy)]
-enum Way {
-    /// By shape: LU, QR or SVD; SVD where the others find dependent columns.
-    Auto {
-        tolerance: Option<f64>,
-    },
-    Lu,
-    Cholesky {
-        jitter: f64,
-    },
-    Qr,
-    Svd {
-        tolerance: Option<f64>,
-    },
-}
-
-/// One solution for each right-hand side, from one factorisation.
-fn solutions(way: Way, a: View<'_, f64>, columns: &[View<'_, f64>]) -> Result<Vec<Solution>, LinearError> {
-    match way {
-        Way::Auto { tolerance } => {
-            let svd = Way::Svd { tolerance };
-            let by_shape = match *a.dims() {
-                [n, p] if n < p => svd,
-                [n, p] if n > p => Way::Qr,
-                _ => Way::Lu,
-            };
-            solutions(by_shape, a, columns).or_else(|error| {
-                let factor = SvdFactor::after(error, a, tolerance)?;
-                columns.iter().map(|&b| factor.solve(b)).collect()
-            })
-        }
-        Way::Lu => {
-            let factor = LuFactor::new(a)?;
-            columns.iter().map(|&b| factor.solve(b)).collect()
-        }
-        Way::Cholesky { jitter } => {
-            let factor = CholeskyFactor::new(a, jitter)?;
-            columns.iter().map(|&b| factor.solve(b)).collect()
-        }
-        Way::Qr => {
-            let factor = QrFactor::new(a)?;
-            columns.iter().map(|&b| factor.solve(b)).collect()
-        }
-        Way::Svd { tolerance } => {
-            let factor = SvdFactor::new(a, tolerance)?;
-            columns.iter().map(|&b| factor.solve(b)).collect()
-        }
-    }
 }
 
 /// `A x = b` for `a` (n × p, f64) and each column of `b` (n × t, f64).
@@ -82,7 +31,7 @@ pub(crate) fn solve<'py>(
     let way = match method {
         "auto" => Way::Auto { tolerance },
         "lu" => Way::Lu,
-        "cholesky" => Way::Cholesky { jitter },
+        "cholesky" => Way::Cholesky { max_jitter: jitter },
         "qr" => Way::Qr,
         "svd" => Way::Svd { tolerance },
         other => {
@@ -95,7 +44,12 @@ pub(crate) fn solve<'py>(
     let transposed = b.transposed();
     let columns: Vec<View<'_, f64>> =
         if b.rank() < 2 { vec![b] } else { (0..b.dims()[1]).filter_map(|q| transposed.at(q)).collect() };
-    let found = work::fit(py, products, || solutions(way, a, &columns))?.or_raise(py)?;
+    // One factorisation for all right-hand sides.
+    let solutions = || -> Result<Vec<Solution>, LinearError> {
+        let factor = Factor::new(a, way)?;
+        columns.iter().map(|&b| factor.solve(b)).collect()
+    };
+    let found = work::fit(py, products, solutions)?.or_raise(py)?;
     let of = |of: fn(&Solution) -> f64| found.iter().map(of).collect::<Vec<f64>>();
     let unknowns = a.dims().get(1).copied().unwrap_or(0);
     let flat = found.iter().flat_map(|solution| solution.x.iter().copied()).collect();

@@ -2,11 +2,10 @@
 
 use crate::artifact::{numbers, words, write_columns};
 use crate::failure::Usage;
-use crate::table::{Rows, Source};
+use crate::table::{Rows, Source, row_numbers};
 use spanwise::View;
 use spanwise::linear::LinearFit;
-use spanwise::linear::told::Label;
-use spanwise_io::Column;
+use spanwise::linear::told::{Finding, Label, missing_of_predictions};
 use std::path::Path;
 
 /// What is predicted for some rows.
@@ -24,6 +23,10 @@ pub(super) struct Predicted {
 pub(super) struct Predictions {
     index: Vec<u64>,
     all: Predicted,
+    /// Rows of the table, those left out included.
+    read: u64,
+    /// Values that took the mean.
+    filled: u64,
 }
 
 /// Predicts a table batch by batch.
@@ -32,8 +35,10 @@ pub(super) fn predict(
     file: &str,
     model: impl Fn(View<'_, f64>) -> anyhow::Result<Predicted>,
 ) -> anyhow::Result<Predictions> {
-    let mut predictions = Predictions { index: Vec::new(), all: Predicted::default() };
+    let mut predictions = Predictions { index: Vec::new(), all: Predicted::default(), read: 0, filled: 0 };
     while let Some(rows) = source.next_rows()? {
+        predictions.read += rows.read;
+        predictions.filled += rows.filled;
         if rows.count() == 0 {
             continue;
         }
@@ -63,21 +68,21 @@ impl Predictions {
     pub(super) fn broken(&self) -> &[Option<usize>] {
         &self.all.broken
     }
+
+    /// What became of missing values among the rows to predict.
+    pub(super) fn missing(&self) -> Vec<Finding> {
+        missing_of_predictions(self.read, self.read - self.index.len() as u64, self.filled)
+    }
 }
 
 /// With the numbers of the rows, which rows left out do not shift.
 pub(super) fn write_predictions(path: &Path, predictions: Predictions) -> anyhow::Result<()> {
-    let mut columns = vec![row_numbers(&predictions.index)];
+    let mut columns = vec![numbers("row", row_numbers(&predictions.index))];
     if let Some(labels) = predictions.all.classes {
         columns.push(words("class", &labels.iter().map(|label| label.0.as_str()).collect::<Vec<_>>())?);
     }
     columns.extend(predictions.all.numbers.into_iter().map(|(name, values)| numbers(&name, values)));
     write_columns("--out", path, columns)
-}
-
-/// They count from 1, as in every sentence that names a row.
-fn row_numbers(index: &[u64]) -> Column {
-    numbers("row", index.iter().map(|&row| (row + 1) as f64).collect())
 }
 
 /// Reads the table again and writes what each row does to the fit.
@@ -101,7 +106,7 @@ pub(super) fn write_rows(path: &Path, fit: &LinearFit, mut source: Source) -> an
             }
         }
     }
-    let mut all = vec![row_numbers(&index)];
+    let mut all = vec![numbers("row", row_numbers(&index))];
     all.extend(NAMES.iter().zip(columns).map(|(name, values)| numbers(name, values)));
     write_columns("--rows", path, all)
 }

@@ -3,6 +3,7 @@
 use super::table::Table;
 use crate::artifact::{Written, numbers, write_arrays, write_columns};
 use crate::failure::Usage;
+use crate::table::row_numbers;
 use spanwise::example::Array;
 use spanwise::linear::told::{Basis, BasisOf, ChangedBasis, Projected, ProjectedRows};
 use spanwise_io::{Column, Format};
@@ -17,7 +18,7 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     pub(super) fn new(file: Option<(&'a Path, Format)>, table: &Table) -> Self {
-        let rows = table.numbered.then(|| table.index.iter().map(|&row| (row + 1) as f64).collect());
+        let rows = table.numbered.then(|| row_numbers(&table.index));
         Output { file, rows }
     }
 
@@ -30,7 +31,9 @@ impl<'a> Output<'a> {
     ) -> anyhow::Result<Written> {
         let Some((path, format)) = self.file else { return Ok(Written::new()) };
         if matches!(format, Format::Npz | Format::Safetensors) {
-            write_arrays("--out", path, arrays)?;
+            let row = self.rows.clone().map(Array::vector);
+            let row = row.iter().map(|row| ("row", row));
+            write_arrays("--out", path, &arrays.iter().copied().chain(row).collect::<Vec<_>>())?;
         } else {
             let row = self.rows.iter().map(|rows| numbers("row", rows.clone()));
             write_columns("--out", path, row.chain(columns()).collect())?;

@@ -5,7 +5,7 @@ use crate::args::{MissingWord, Pick, Project};
 use crate::failure::Usage;
 use crate::table::{Asked, Source};
 use spanwise::Matrix;
-use spanwise::linear::told::{Onto, counted};
+use spanwise::linear::told::{Finding, Onto, counted, missing};
 use spanwise_io::quoted;
 
 pub(super) struct Table {
@@ -19,6 +19,8 @@ pub(super) struct Table {
     pub(super) index: Vec<u64>,
     /// Whether rows may be missing among them.
     pub(super) numbered: bool,
+    /// Values that took the mean.
+    filled: u64,
     stored_bits: u32,
 }
 
@@ -68,6 +70,7 @@ impl Table {
             vectors: Matrix::from_fn(all.rows(), vectors.len(), |i, j| all[(i, vectors[j])]),
             vector_names: vectors.iter().map(|&j| names[j].clone()).collect(),
             read: rows.read as usize,
+            filled: rows.filled,
             index: rows.index,
             numbered: args.pick.missing == MissingWord::Drop,
             stored_bits,
@@ -86,6 +89,11 @@ impl Table {
             return Err(Usage::beside_dropped(message, self.read - self.index.len()));
         }
         Ok(Matrix::from_fn(self.index.len(), v.cols(), |i, j| v[(self.index[i] as usize, j)]))
+    }
+
+    /// What became of missing values.
+    pub(super) fn missing(&self) -> Vec<Finding> {
+        missing(self.read as u64, (self.read - self.index.len()) as u64, self.filled)
     }
 
     pub(super) fn onto(&self) -> Onto<'_> {

@@ -66,6 +66,11 @@ pub(crate) struct Rows {
     pub(crate) filled: u64,
 }
 
+/// Numbers of rows as files and sentences have them: they count from 1, these from 0.
+pub(crate) fn row_numbers(index: &[u64]) -> Vec<f64> {
+    index.iter().map(|&row| (row + 1) as f64).collect()
+}
+
 impl Rows {
     pub(crate) fn count(&self) -> usize {
         self.index.len()
@@ -273,7 +278,15 @@ impl<'a> Outcome<'a> {
     fn label(&self, row: usize) -> Label {
         match self.values {
             Values::Numbers(numbers) => Label(numbers[row].to_string()),
-            Values::Categories(categories) => Label(categories.get(row).unwrap_or_default().to_owned()),
+            Values::Categories(categories) => {
+                let word = categories.get(row).unwrap_or_default();
+                // One class however it is spelled, under the name that files with a type for truth values give it.
+                Label(match design::truth(word) {
+                    Some(true) => "True".to_owned(),
+                    Some(false) => "False".to_owned(),
+                    None => word.to_owned(),
+                })
+            }
         }
     }
 }

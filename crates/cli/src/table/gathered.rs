@@ -6,6 +6,7 @@ use crate::args::Room;
 use crate::failure::Usage;
 use spanwise::linear::Summary;
 use spanwise::linear::design::Design;
+use spanwise::linear::told::{Finding, missing};
 
 /// A summary in the making is some triangles of `side²` numbers: rows that are no more than this many of them stay.
 const TRIANGLES: usize = 4;
@@ -62,6 +63,13 @@ pub(crate) struct Gathered<S = Parts> {
     pub(crate) filled: u64,
     /// Binary digits of the numbers in the file.
     pub(crate) bits: u32,
+}
+
+impl<S> Gathered<S> {
+    /// What became of missing values.
+    pub(crate) fn missing(&self) -> Vec<Finding> {
+        missing(self.read, self.dropped, self.filled)
+    }
 }
 
 impl<S: Sink> Gathered<S> {

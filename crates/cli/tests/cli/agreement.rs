@@ -32,6 +32,70 @@ fn fit_and_explain_say_the_same_of_dependent_columns_and_conditioning() {
 }
 
 #[test]
+fn fit_measure_and_explain_name_the_same_near_dependencies() {
+    let told = |files: &Files, line: &str| -> Vec<String> {
+        let found = files.run(&format!("{line} --json")).json();
+        let all = found["findings"].as_array().unwrap().iter();
+        all.filter(|finding| finding["name"] == "near-dependency")
+            .map(|one| {
+                ["severity", "sentence", "advice", "certificate"].map(|part| one[part].to_string()).join(" ")
+            })
+            .collect()
+    };
+    // Two at once: d is nearly a + b, e nearly b - c.
+    let wave = |i: usize, step: f64| ((i * i) as f64 * step).sin();
+    let row = |i: usize| {
+        let [a, b, c] = [0.37, 0.71, 0.53].map(|step| wave(i, step));
+        let (d, e) = (a + b + 1e-9 * wave(i, 0.97), b - c + 1e-7 * wave(i, 0.29));
+        format!("{a:e},{b:e},{c:e},{d:e},{e:e},{:e}", a + wave(i, 0.83))
+    };
+    let files = Files::new(&[("t.csv", &table("a,b,c,d,e,y", 200, row))]);
+    let first = told(&files, "explain @t.csv --target y");
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert!(first.iter().all(|one| one.starts_with("\"serious\"")), "{first:?}");
+    assert!(
+        first[0].contains("1·`a`") && first[0].contains("1·`b`") && first[0].contains("`d`"),
+        "{first:?}"
+    );
+    assert!(
+        first[1].contains("1·`b`") && first[1].contains("1·`c`") && first[1].contains("`e`"),
+        "{first:?}"
+    );
+    for line in ["fit @t.csv --target y", "fit @t.csv --target y --stream", "measure @t.csv --exclude y"] {
+        assert_eq!(told(&files, line), first, "{line}");
+    }
+    let longley = told(&files, &format!("explain {LONGLEY} --target TOTEMP"));
+    assert_eq!(longley.len(), 2, "{longley:?}");
+    for line in [
+        format!("fit {LONGLEY} --target TOTEMP"),
+        format!("fit {LONGLEY} --target TOTEMP --stream"),
+        format!("measure {LONGLEY} --exclude TOTEMP"),
+        format!("measure {LONGLEY} --exclude TOTEMP --stream"),
+    ] {
+        assert_eq!(told(&files, &line), longley, "{line}");
+    }
+}
+
+#[test]
+fn rows_left_out_have_the_same_finding_in_fit_and_explain() {
+    let row = |i: usize| {
+        let a = if i.is_multiple_of(3) { String::new() } else { (i * i % 7).to_string() };
+        format!("{a},{},{}", i % 5, i * i % 11)
+    };
+    let files = Files::new(&[("t.csv", &table("a,b,y", 24, row))]);
+    for (missing, name) in [("drop", "missing-values"), ("mean", "filled-values")] {
+        let told = |verb: &str| {
+            let found = files.run(&format!("{verb} @t.csv --target y --missing {missing} --json")).json();
+            let all = found["findings"].as_array().unwrap().iter();
+            all.filter(|finding| finding["name"] == name).map(Value::to_string).collect::<Vec<_>>()
+        };
+        let fit = told("fit");
+        assert!(fit.len() == 1 && fit[0].contains("\"caution\""), "{fit:?}");
+        assert_eq!(fit, told("explain"), "{missing}");
+    }
+}
+
+#[test]
 fn the_rank_is_as_certain_to_fit_and_explain_as_to_measure() {
     let files = Files::new(&[]);
     let wave = |i: i32, step: f64| (f64::from(i * i) * step).sin();

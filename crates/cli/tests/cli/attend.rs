@@ -116,7 +116,17 @@ fn heads_and_batches_keep_their_dimensions() {
     spanwise(&args).ended_with(0);
     assert_eq!(read_tensor(&out).unwrap().dims(), [2, 4, 3, 2]);
     let page = spanwise(&args[..7]).ended_with(0);
-    assert!(page.contains("24 queries over 5 keys"), "{page}");
+    assert!(page.contains("3 queries over 5 keys in each of 4 heads of each of 2 batch entries\n"), "{page}");
+    for (shape, said) in [
+        ("(1, 4, 3, 2)", "3 queries over 2 keys in each of 4 heads\n"),
+        ("(12, 2)", "12 queries over 8 keys\n"),
+    ] {
+        let keys = if shape.len() > 8 { "(1, 4, 2, 2)" } else { "(8, 2)" };
+        std::fs::write(&q, npy_f64(shape, &ramp(24))).unwrap();
+        std::fs::write(&k, npy_f64(keys, &ramp(16))).unwrap();
+        let page = spanwise(&args[..7]).ended_with(0);
+        assert!(page.contains(said), "{page}");
+    }
 }
 
 #[test]

@@ -60,3 +60,16 @@ fn explain_says_which_penalty_its_classes_were_fitted_with() {
     let page = files.page("explain @t.csv --target c");
     assert!(page.contains("without a penalty (λ = 0; `fit` has λ = 1 unless told otherwise)"), "{page}");
 }
+
+#[test]
+fn truth_values_are_two_classes_however_they_are_spelled() {
+    let words = ["True", "true", "TRUE", "False", "false", "FALSE"];
+    let row = |i: usize| format!("{},{}", i * i % 13, words[i * 5 % 6]);
+    let files = Files::new(&[("t.csv", &table("a,y", 40, row))]);
+    let explained = files.run("explain @t.csv --target y --json").json();
+    assert_eq!(explained["subject"]["classes"], serde_json::json!(["False", "True"]), "{explained}");
+    for model in ["logistic", "softmax"] {
+        let page = files.page(&format!("fit @t.csv --target y --model {model}"));
+        assert!(page.contains("log-odds of `True` against `False`"), "{page}");
+    }
+}

@@ -99,6 +99,14 @@ fn systems_are_solved_by_every_method() {
     assert!((read_tensor(&out).unwrap().to_f64_vec()[1] - 7.0 / 11.0).abs() < 1e-9);
     let page = spanwise(&["solve", "--a", "1,1;1,1", "--b", "2,2"]).ended_with(0);
     assert!(page.contains("A has rank 1 of 2"), "{page}");
+    // Iterations determine no rank, and claim none.
+    for method in ["cg", "lsmr"] {
+        let args = ["solve", "--a", "1,1;1,1", "--b", "2,2", "--method", method];
+        assert!(spanwise(&args).ended_with(0).contains("rank       not determined by an iteration"));
+        assert_eq!(spanwise(&[&args[..], &["--json"]].concat()).json()["rank"], serde_json::Value::Null);
+    }
+    let page = spanwise(&["solve", "--a", "1,1,0;0,1,1", "--b", "2,2", "--method", "lsmr"]).ended_with(0);
+    assert!(page.contains("fewer equations than unknowns: many x do equally well"), "{page}");
 }
 
 #[test]

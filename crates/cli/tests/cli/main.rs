@@ -13,6 +13,7 @@ mod fit_out;
 mod harness;
 mod help;
 mod larger;
+mod left_out;
 mod linear;
 mod measure;
 mod project;

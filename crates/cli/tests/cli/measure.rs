@@ -300,7 +300,7 @@ fn odd_tables_are_measured_or_refused_never_both() {
         (&["1,2;3,4", "--against", "1;2;3"], &["`--against` has 3 rows, the table has 2 rows"]),
         (&["1,2;3,4", "--against", "1;2;3", "--stream"], &["`--against` has 3 rows, the table has 2 rows"]),
         (&["1,2;3,4", "--span", "1", "--stream"], &["`--span` has length 1, the table has 2 rows"]),
-        (&["1,2;3,4", "--against", "1;nan"], &["`--against` holds NaN at position 1"]),
+        (&["1,2;3,4", "--against", "1;nan"], &["`--against` holds NaN at position 2"]),
         (&["1,2;3,4", "--against", "missing.npy"], &["`--against`", "missing.npy"]),
         (&["1,2;3,4", "--tolerance", "2"], &["tolerance", "2", "below 1"]),
         (&["1,2;3,4", "--memory", "-1"], &["--memory", "-1"]),
@@ -411,13 +411,36 @@ fn a_span_has_no_constant_and_says_where_one_would_help() {
 #[test]
 fn a_dependency_on_the_intercept_is_in_the_verdict() {
     let page = joined(&spanwise(&["measure", "2.3,0.1,0.7;0.1,3.1,0.9;0.7,0.9,4.7"]).ended_with(0));
-    assert!(page.contains("adds no direction"), "{page}");
+    assert!(
+        page.contains("with the constant column that an intercept adds, `c2` adds no direction"),
+        "{page}"
+    );
     assert!(
         page.contains("Rank 3 of 3: all columns are independent of each other, if not of an intercept."),
         "{page}"
     );
     let page = spanwise(&["measure", "2.3,0.1;0.1,3.1;5,1;7,7"]).ended_with(0);
     assert!(page.contains("all columns are independent."), "{page}");
+}
+
+#[test]
+fn a_dependency_that_only_an_intercept_makes_is_no_alarm_of_few_rows() {
+    let page = joined(&spanwise(&["measure", "1,0;0,1"]).ended_with(0));
+    assert!(!page.contains("serious") && !page.contains("caution"), "{page}");
+    let note = "· note with the constant column that an intercept adds, `c1` adds no direction: c1 = -c0 + 1 \
+                ► `--no-intercept` measures the columns without that constant";
+    assert!(page.contains(note), "{page}");
+    assert!(page.contains("· note the columns are orthonormal"), "{page}");
+    let page = joined(&spanwise(&["measure", "1,0;0,1", "--no-intercept"]).ended_with(0));
+    assert!(!page.contains("constant column"), "{page}");
+    // Of more rows than columns it is a matter of the columns: a model with an intercept has no one answer.
+    let page = joined(&spanwise(&["measure", "1,0;0,1;1,0;0,1"]).ended_with(0));
+    assert!(page.contains("■ serious with the constant column that an intercept adds, `c1` adds"), "{page}");
+    let advice = "► leave `c1` out of a model with an intercept; `--no-intercept` measures";
+    assert!(page.contains(advice), "{page}");
+    // What needs no intercept to depend is told as ever.
+    let page = joined(&spanwise(&["measure", "1,2;2,4"]).ended_with(0));
+    assert!(page.contains("■ serious `c1` adds no direction: c1 = 2·c0"), "{page}");
 }
 
 #[test]

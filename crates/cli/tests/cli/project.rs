@@ -174,7 +174,7 @@ fn what_does_not_go_together_is_refused() {
         ),
         (
             &[x, "--coefficients", "1,nan", "--change-of-basis", "1,0;0,1"],
-            &["`--coefficients` holds NaN at position 1"],
+            &["`--coefficients` holds NaN at position 2"],
         ),
         (&[x, "--onto", "c0", "--columns", "c1", "--basis", "span"], &["--onto", "--columns"]),
         (&[x, "--vector-column", "c0,c1"], &["no columns beside `--vector-column`", "--intercept"]),

@@ -73,7 +73,7 @@ fn an_instruction_set_that_cannot_be_had_is_refused() {
     let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!(
         stderr,
-        "error: SPANWISE_ISA is `mmx`; expected one of scalar, scalar-bf16, scalar-amx, neon, avx2, avx512, avx512-bf16, amx\n"
+        "error: SPANWISE_ISA is `mmx`; expected one of scalar, scalar-bf16, scalar-amx, scalar-amx-f16, neon, avx2, avx512, avx512-bf16, amx, amx-f16\n"
     );
     let run = command().args(["example", "66"]).env("SPANWISE_ISA", "scalar").output().unwrap();
     assert_eq!(run.status.code(), Some(0));

@@ -4,7 +4,7 @@
 //! - A quoted field may hold delimiters, line ends and doubled quotation marks; it is taken as it stands.
 //! - A line ends with `\n` or `\r\n`. A `\r` elsewhere must be quoted: taken for a blank it would join two lines of a
 //!   file whose lines end with `\r` alone.
-//! - Missing are: nothing, `NA`, `N/A`, `null` and `NULL`, and `NaN` in any case, quoted or not.
+//! - Missing are: nothing, `NA`, `N/A`, `None`, `null` and `NULL`, and `NaN` in any case, quoted or not.
 
 use crate::QuoteProblem;
 use memchr::memchr;
@@ -93,7 +93,7 @@ fn trimmed(mut text: &[u8]) -> &[u8] {
 #[inline]
 pub(crate) fn is_missing(text: &[u8]) -> bool {
     match text {
-        b"" | b"NA" | b"N/A" | b"null" | b"NULL" => true,
+        b"" | b"NA" | b"N/A" | b"None" | b"null" | b"NULL" => true,
         [_, _, _] => text.eq_ignore_ascii_case(b"nan"),
         _ => false,
     }
@@ -161,10 +161,10 @@ mod tests {
         {
             assert_eq!(number(text.as_bytes()), Some(value), "{text}");
         }
-        for text in ["", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL"] {
+        for text in ["", "NA", "N/A", "None", "nan", "NaN", "NAN", "null", "NULL"] {
             assert!(number(text.as_bytes()).unwrap().is_nan(), "{text}");
         }
-        for text in ["?", "a", "1,5", "1 2", "0x10", "--1", "+-1", "++1", "1_000", "na", "-"] {
+        for text in ["?", "a", "1,5", "1 2", "0x10", "--1", "+-1", "++1", "1_000", "na", "none", "-"] {
             assert_eq!(number(text.as_bytes()), None, "{text}");
         }
     }

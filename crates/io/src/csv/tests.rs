@@ -63,7 +63,7 @@ fn plain_records(content: &str) -> Option<Vec<Vec<String>>> {
 fn plain_table(content: &str) -> Vec<Column> {
     let mut records = plain_records(content).unwrap();
     let names = records.remove(0);
-    let missing = |text: &str| ["", "NA", "N/A", "nan", "NaN", "null", "NULL"].contains(&text);
+    let missing = |text: &str| ["", "NA", "N/A", "None", "nan", "NaN", "null", "NULL"].contains(&text);
     let column = |(j, name): (usize, String)| {
         let fields: Vec<&str> = records.iter().map(|record| record[j].as_str()).collect();
         let numbers = fields.iter().map(|t| if missing(t) { Some(f64::NAN) } else { t.trim().parse().ok() });

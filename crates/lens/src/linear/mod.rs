@@ -5,10 +5,11 @@ mod decomposed;
 
 mod fitted;
 mod measured;
+pub(crate) mod near;
 mod projected;
 mod solved;
 
-pub use crate::finding::{Evidence, Finding, Severity};
+pub use crate::finding::{Evidence, Finding, Severity, add_findings};
 pub use decomposed::{
     Decomposed, Decomposition, Factor, PcaWay, Strength, decompose, pca_of_summary, svd_of_summary,
 };
@@ -27,6 +28,68 @@ pub use projected::{
     basis, change_of_basis, onto_components, project,
 };
 pub use solved::{SolveWay, Solved, SolvedColumn, System, solve};
+
+/// What became of the missing values of a table whose columns are looked at, where there were some: `dropped` rows of `read` were left
+/// out, and the mean took the place of `filled` values.
+pub fn missing(read: u64, dropped: u64, filled: u64) -> Vec<Finding> {
+    told_missing(read, dropped, filled, "columns vary less than they would")
+}
+
+/// The same of rows to predict: where some were left out, those that are there have their number beside them.
+pub fn missing_of_predictions(read: u64, dropped: u64, filled: u64) -> Vec<Finding> {
+    let mut all = Vec::new();
+    if dropped > 0 {
+        let sentence = format!(
+            "{dropped} of {} to predict {} left out: a value was missing; `row` says which are there",
+            counted(read as usize, "row", "rows"),
+            if dropped == 1 { "was" } else { "were" }
+        );
+        let left_out = Finding::new(Severity::Note, sentence).named("missing-values");
+        all.push(left_out.evident("rows left out", dropped as f64));
+    }
+    if filled > 0 {
+        let sentence = format!(
+            "the column's mean took the place of {} in rows to predict",
+            counted(filled as usize, "missing value", "missing values")
+        );
+        let filled_in = Finding::new(Severity::Caution, sentence).named("filled-values");
+        all.push(filled_in.evident("values filled in", filled as f64));
+    }
+    all
+}
+
+/// The same where a model is fitted to them.
+pub(crate) fn missing_of_fit(read: u64, dropped: u64, filled: u64) -> Vec<Finding> {
+    told_missing(read, dropped, filled, "errors are understated")
+}
+
+/// `filling` is what a mean in the place of a value does.
+fn told_missing(read: u64, dropped: u64, filled: u64, filling: &str) -> Vec<Finding> {
+    let mut all = Vec::new();
+    if dropped > 0 {
+        let severity = if 5 * dropped > read { Severity::Caution } else { Severity::Note };
+        let rows = counted(dropped as usize, "row", "rows");
+        let were = if dropped == 1 { "was" } else { "were" };
+        let sentence = format!("{rows} of {read} {were} left out: a value was missing");
+        all.push(
+            Finding::new(severity, sentence)
+                .named("missing-values")
+                .advised("make sure that what is missing is missing by chance")
+                .evident("rows left out", dropped as f64),
+        );
+    }
+    if filled > 0 {
+        let values = counted(filled as usize, "missing value", "missing values");
+        let sentence = format!("the column's mean took the place of {values}: {filling}");
+        all.push(
+            Finding::new(Severity::Caution, sentence)
+                .named("filled-values")
+                .advised("compare with the same of the rows without missing values")
+                .evident("values filled in", filled as f64),
+        );
+    }
+    all
+}
 
 /// `3 columns`, `1 column`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {

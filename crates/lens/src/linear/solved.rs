@@ -5,9 +5,7 @@ use crate::Array;
 use crate::array::{number, numbers};
 use serde::Serialize;
 use spanwise_kernels::{Matrix, View};
-use spanwise_linear::solve::{
-    self as linear, CholeskyFactor, LuFactor, Method, QrFactor, Solution, SvdFactor,
-};
+use spanwise_linear::solve::{self as linear, Factor, Method, Solution, Way};
 use spanwise_linear::{CsrMatrix, LinearError};
 
 /// A backward error up to this many roundings is as good as f64 gives.
@@ -48,8 +46,8 @@ pub struct Solved {
     pub shape: (usize, usize),
     /// How it was solved.
     pub method: &'static str,
-    /// The rank that was used.
-    pub rank: usize,
+    /// The rank that was used; `None` of an iteration, which determines none.
+    pub rank: Option<usize>,
     /// An estimate of the condition number.
     #[serde(serialize_with = "number")]
     pub condition: f64,
@@ -121,39 +119,16 @@ fn each(
 }
 
 fn dense(a: View<'_, f64>, b: &[Vec<f64>], how: SolveWay) -> Result<Vec<Solution>, LinearError> {
-    let by_svd = || SvdFactor::new(a, None).and_then(|factor| each(b, |b| factor.solve(b)));
-    match how {
-        SolveWay::Auto => {
-            let found = match *a.shape().dims() {
-                [n, p] if n == p => match CholeskyFactor::new(a, 0.0) {
-                    Ok(factor) => each(b, |b| factor.solve(b)),
-                    Err(LinearError::NotSymmetric { .. } | LinearError::NotPositiveDefinite { .. }) => {
-                        LuFactor::new(a).and_then(|factor| each(b, |b| factor.solve(b)))
-                    }
-                    Err(error) => Err(error),
-                },
-                [n, p] if n < p => by_svd(),
-                _ => QrFactor::new(a).and_then(|factor| each(b, |b| factor.solve(b))),
-            };
-            found.or_else(|error| {
-                SvdFactor::after(error, a, None).and_then(|factor| each(b, |b| factor.solve(b)))
-            })
-        }
-        SolveWay::Cholesky => {
-            let factor = CholeskyFactor::new(a, 0.0)?;
-            each(b, |b| factor.solve(b))
-        }
-        SolveWay::Qr => {
-            let factor = QrFactor::new(a)?;
-            each(b, |b| factor.solve(b))
-        }
-        SolveWay::Svd => by_svd(),
-        SolveWay::Lu => {
-            let factor = LuFactor::new(a)?;
-            each(b, |b| factor.solve(b))
-        }
-        SolveWay::ConjugateGradients | SolveWay::Lsmr => by_products(&a, b, how),
-    }
+    let way = match how {
+        SolveWay::Auto => Way::Auto { tolerance: None },
+        SolveWay::Cholesky => Way::Cholesky { max_jitter: 0.0 },
+        SolveWay::Qr => Way::Qr,
+        SolveWay::Svd => Way::Svd { tolerance: None },
+        SolveWay::Lu => Way::Lu,
+        SolveWay::ConjugateGradients | SolveWay::Lsmr => return by_products(&a, b, how),
+    };
+    let factor = Factor::new(a, way)?;
+    each(b, |b| factor.solve(b))
 }
 
 fn sparse(a: &CsrMatrix, b: &[Vec<f64>], how: SolveWay) -> Result<Vec<Solution>, LinearError> {
@@ -191,7 +166,7 @@ fn finished(shape: (usize, usize), solutions: &[Solution], single: bool, stored_
     let mut solved = Solved {
         shape,
         method: first.map_or("", |solution| name(solution.method)),
-        rank: first.map_or(0, |solution| solution.rank),
+        rank: first.filter(|solution| !iterated(solution)).map(|solution| solution.rank),
         condition: first.map_or(f64::NAN, |solution| solution.condition),
         condition_of: first.map_or("", |solution| condition_of(solution, shape)),
         stored_bits,
@@ -236,10 +211,13 @@ const UNSOLVED: f64 = 1e-10;
 /// A share of x that rounding may have changed, beyond which its digits are counted aloud.
 const FEW_DIGITS: f64 = 1e-6;
 
+fn iterated(solution: &Solution) -> bool {
+    matches!(solution.method, Method::ConjugateGradients | Method::Lsmr)
+}
+
 fn findings(solved: &Solved, solutions: &[Solution]) -> Vec<Finding> {
     let mut all = Vec::new();
     let (n, p) = solved.shape;
-    let iterated = |solution: &Solution| matches!(solution.method, Method::ConjugateGradients | Method::Lsmr);
     // Iterations do not determine the rank, so a square A may be singular there.
     let unsolved = |solution: &&Solution| {
         solution.relative_residual > WORTH
@@ -247,18 +225,24 @@ fn findings(solved: &Solved, solutions: &[Solution]) -> Vec<Finding> {
             && (n > p || solution.rank < p || iterated(solution))
     };
     let (far, near): (Vec<&Solution>, Vec<&Solution>) = solutions.iter().partition(unsolved);
-    if solved.rank < p {
+    if let Some(rank) = solved.rank
+        && rank < p
+    {
         let none = match far.len() {
             0 => String::new(),
             _ => format!("none solves the system{}, ", sides(far.len(), solutions.len())),
         };
         let sentence = format!(
-            "A has rank {} of {p}: {none}many x do equally well, and this is the shortest of them",
-            solved.rank,
+            "A has rank {rank} of {p}: {none}many x do equally well, and this is the shortest of them",
         );
         all.push(Finding::new(Severity::Serious, sentence));
     } else if n > p {
         all.push(Finding::new(Severity::Note, "more equations than unknowns: x is the least-squares answer"));
+    } else if n < p {
+        all.push(Finding::new(
+            Severity::Serious,
+            "fewer equations than unknowns: many x do equally well, and this is the shortest of them",
+        ));
     }
     all.extend(few_digits(solved));
     if !far.is_empty() {

@@ -4,7 +4,7 @@
 //! than one: rows go by blocks, within a block one after another, and what a block has to do with the rest in parallel.
 
 use super::{axpy, dot};
-use faer::linalg::triangular_inverse::invert_lower_triangular;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{MatMut, MatRef, Par};
 use spanwise_kernels::{Matrix, crew};
 
@@ -13,6 +13,8 @@ const BLOCK: usize = 512;
 /// Numbers of a row, or rows of a block, that are a work item.
 const COLUMNS: usize = 256;
 const ROWS: usize = 32;
+/// Rows of an inverse that are a work item.
+const INVERTED: usize = 64;
 /// What a number of R costs, in multiplications at full speed: it has to come from memory.
 const COST: usize = 8;
 
@@ -74,16 +76,20 @@ fn solve_transposed_block(r: &Matrix, b: &mut [f64], first: usize) {
     }
 }
 
-/// R⁻¹, upper, for its entries alone.
+/// R⁻¹, upper, for its entries alone. [`INVERTED`] of its rows at a time, each set by itself.
 pub(crate) fn invert_upper(r: &Matrix) -> Matrix {
     let n = r.rows();
     let mut inverse = Matrix::zeros(n, n);
-    if n > 0 {
-        // Row-major upper is column-major lower, and the inverse of the transpose is the transpose of the inverse.
-        let lower = MatRef::from_column_major_slice(r.as_slice(), n, n);
-        let to = MatMut::from_column_major_slice_mut(inverse.as_mut_slice(), n, n);
-        invert_lower_triangular(to, lower, Par::Seq);
-    }
+    // Row-major upper is column-major lower, and the inverse of the transpose is the transpose of the inverse.
+    let lower = MatRef::from_column_major_slice(r.as_slice(), n, n);
+    let rows = inverse.as_mut_slice().chunks_mut((INVERTED * n).max(1)).enumerate();
+    crew::each(n * n * n / 6, rows, |(c, rows)| {
+        let (first, count) = (c * INVERTED, rows.len() / n);
+        (0..count).for_each(|i| rows[i * n + first + i] = 1.0);
+        let columns = MatMut::from_column_major_slice_mut(rows, n, count).subrows_mut(first, n - first);
+        let lower = lower.submatrix(first, first, n - first, n - first);
+        solve_lower_triangular_in_place(lower, columns, Par::Seq);
+    });
     inverse
 }
 
@@ -93,7 +99,7 @@ mod tests {
 
     #[test]
     fn solving_and_inverting_undo_the_product() {
-        for n in [1, 3, 40, 2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK + 77] {
+        for n in [0, 1, 3, 40, 2 * INVERTED + 5, 2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK + 77] {
             let r = Matrix::from_fn(n, n, |i, j| match i.cmp(&j) {
                 std::cmp::Ordering::Less => 1.0 / (1.0 + i as f64 + j as f64),
                 std::cmp::Ordering::Equal => 1.0 + i as f64,
@@ -106,7 +112,7 @@ mod tests {
             let filled = Matrix::from_fn(n, n, |i, j| if i > j { 9.0 } else { r[(i, j)] });
             solve_upper(&filled, &mut b);
             solve_upper_transposed(&filled, &mut c);
-            let (inverse, tolerance) = (invert_upper(&r), 1e-13 * n.max(10) as f64);
+            let (inverse, tolerance) = (invert_upper(&filled), 1e-13 * n.max(10) as f64);
             for i in 0..n {
                 assert!((b[i] - x[i]).abs() < tolerance && (c[i] - x[i]).abs() < tolerance);
                 let row: f64 = (0..n).map(|j| r[(i, j)] * inverse[(j, n - 1)]).sum();

@@ -6,7 +6,7 @@
 //! | at what angle? | [`angle`], [`principal_angles`] |
 //! | how many independent columns, and how surely? | [`rank`] |
 //! | how much does the problem magnify errors? | [`condition`] |
-//! | which columns repeat one another? | [`inflation`], [`condition_indices`], [`dependencies`] |
+//! | which columns repeat one another? | [`inflation`], [`condition_indices`], [`dependencies`], [`Factor::near_dependencies`] |
 //! | is a vector a combination of the columns? | [`span_membership`] |
 //! | is a point a weighted mean of the points? | [`hull_membership`], [`hull_membership_of_many`] |
 //! | are the columns orthonormal? is the matrix positive definite? | [`orthogonality`], [`largest_cosine`], [`definiteness`] |
@@ -24,6 +24,7 @@ mod effective_rank;
 mod factor;
 mod formula;
 mod hull;
+mod near;
 mod norms;
 mod orthogonality;
 mod rank;
@@ -41,6 +42,8 @@ pub use effective_rank::{EffectiveRank, effective_rank};
 pub use factor::{ColumnAngle, Factor, FactorStream, SpanAngles};
 pub(crate) use formula::{Formula, short_number};
 pub use hull::{Hull, HullMembership, SeparatingHyperplane, hull_membership, hull_membership_of_many};
+pub use near::NearDependency;
+pub(crate) use near::{Independent, is_inflated};
 pub use norms::{MatrixNorms, VectorNorms, matrix_norms, vector_norms};
 pub use orthogonality::{Orthogonality, largest_cosine, orthogonality};
 pub(crate) use rank::stored_precision;

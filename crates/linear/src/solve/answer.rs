@@ -113,9 +113,18 @@ pub(super) struct Sizes {
 
 pub(super) fn measured(sizes: &Sizes, x: Vec<f64>, facts: &Facts) -> Result<Solution, LinearError> {
     let Sizes { a, b, residual, gradient } = *sizes;
-    let finite = x.iter().chain(&[a, b, residual, gradient]).all(|x| x.is_finite());
-    if !finite || facts.condition.is_nan() {
-        return Err(LinearError::Overflow { operation: A.operation, argument: A.name });
+    let overflow = |at: Argument| LinearError::Overflow { operation: at.operation, argument: at.name };
+    if !a.is_finite() || facts.condition.is_nan() {
+        return Err(overflow(A));
+    }
+    if !b.is_finite() {
+        return Err(overflow(B));
+    }
+    if !x.iter().all(|x| x.is_finite()) {
+        return Err(LinearError::AnswerOverflow { operation: B.operation, answer: "x", argument: B.name });
+    }
+    if !(residual.is_finite() && gradient.is_finite()) {
+        return Err(overflow(A));
     }
     let share = |part: f64, whole: f64| if part == 0.0 { 0.0 } else { part / whole };
     let of_system = share(sizes.residual, sizes.a * norm(&x) + sizes.b);

@@ -9,12 +9,14 @@
 //! | [`conjugate_gradients`] | symmetric positive definite, known by its products | to a tolerance |
 //! | [`lsmr`] | anything, known by its products (sparse) | least squares of minimum norm, to a tolerance |
 //!
-//! Every [`Solution`] carries its residual, its backward error and an estimate of the condition number.
+//! [`Factor`] is any of the first four, asked for by name or chosen by the matrix. Every [`Solution`] carries its residual, its
+//! backward error and an estimate of the condition number.
 
 mod answer;
 mod cholesky;
 mod conjugate_gradients;
 mod estimate;
+mod factor;
 mod lsmr;
 mod lu;
 mod operator;
@@ -26,6 +28,7 @@ mod tests;
 pub use answer::{Method, Solution};
 pub use cholesky::{CholeskyFactor, cholesky};
 pub use conjugate_gradients::{CgOptions, Preconditioner, conjugate_gradients};
+pub use factor::{Factor, Way};
 pub use lsmr::{LsmrOptions, lsmr};
 pub use lu::{LuFactor, lu};
 pub use operator::Operator;

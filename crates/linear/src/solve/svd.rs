@@ -53,7 +53,7 @@ impl SvdFactor {
 
     /// The factor of `a` to go on with where another way ended with `error`: dependent columns. The error stands where it is
     /// another, and where the singular values, whose cut-off heeds the units of the columns, tell another rank.
-    pub fn after<T: Element>(
+    pub(super) fn after<T: Element>(
         error: LinearError,
         a: View<'_, T>,
         tolerance: Option<f64>,

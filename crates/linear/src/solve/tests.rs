@@ -427,6 +427,32 @@ fn iterations_answer_right_hand_sides_near_the_ends_of_the_range() {
 }
 
 #[test]
+fn an_answer_beyond_f64_is_said_to_be_that_and_not_that_the_matrix_is_large() {
+    let (small, b) = ([1e-200, 0.0, 0.0, 1e-200], [1e200, 1.0]);
+    let (a, view_b) = (View::new(&small, &[2, 2]).unwrap(), View::new(&b, &[2]).unwrap());
+    let dense = Matrix::new(small.to_vec(), 2, 2).unwrap();
+    let refused = [
+        cholesky(a, view_b, 0.0).unwrap_err(),
+        lu(a, view_b).unwrap_err(),
+        qr(a, view_b).unwrap_err(),
+        svd(a, view_b, None).unwrap_err(),
+        conjugate_gradients(&dense, view_b, CgOptions::default()).unwrap_err(),
+        lsmr(&dense, view_b, LsmrOptions::default()).unwrap_err(),
+    ];
+    for error in refused {
+        let words = "solve: `x` lies outside what f64 can hold: the numbers of `b` are too large for it";
+        assert_eq!(error.to_string(), words);
+        let hint = "divide `b` by a power of ten: `x` becomes smaller by the same factor";
+        assert_eq!(error.hint().as_deref(), Some(hint));
+    }
+    // Where the length of b overflows, it is b that is named.
+    let large = [1e308, 1e308, 1e308, 1e308];
+    let error =
+        svd(View::new(&[1.0; 4], &[4, 1]).unwrap(), View::new(&large, &[4]).unwrap(), None).unwrap_err();
+    assert!(matches!(error, LinearError::Overflow { argument: "b", .. }), "{error}");
+}
+
+#[test]
 fn ranks_that_differ_with_the_units_of_columns_are_no_answer() {
     let numbers = [1e20, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 2.0, 2.0];
     let far_apart = View::new(&numbers, &[3, 3]).unwrap();

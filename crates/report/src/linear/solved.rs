@@ -39,7 +39,13 @@ pub fn solved_text(solved: &Solved, files: Files<'_>, ink: Ink) -> String {
     page.append(sheet.block());
     page.blank();
     let mut lines = vec![
-        ("rank".to_owned(), format!("{} of {p}", solved.rank)),
+        (
+            "rank".to_owned(),
+            match solved.rank {
+                Some(rank) => format!("{rank} of {p}"),
+                None => "not determined by an iteration".to_owned(),
+            },
+        ),
         (
             "condition".to_owned(),
             format!("{} (an estimate, {})", significant(solved.condition, 3), solved.condition_of),

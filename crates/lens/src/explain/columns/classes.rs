@@ -6,7 +6,7 @@
 //! by refitting, on rows left out.
 
 use super::reach::{self, Candidate, Reached, SampleRows};
-use super::words::{computation, data_findings};
+use super::words::computation;
 use super::{Clock, Looked, TableInput, column_parts, figures};
 use crate::explain::{
     CoefficientRow, Coefficients, Explanation, FigureKind, Finding, Point, Reach, ReachTerm, Scatter,
@@ -70,7 +70,7 @@ pub(super) fn explain(
         columns.findings().into_iter().filter(|finding| own.contains(&finding.name)).collect();
     findings.extend(separation(&fit, input));
     findings.extend(reached.as_ref().and_then(|reached| structure(reached, input)));
-    findings.extend(data_findings(input));
+    findings.extend(input.facts.missing());
     let findings = settled(findings, &drawn);
     let classes: Vec<String> = fit.classes.iter().map(|label| label.0.clone()).collect();
     let steps = counted(fit.convergence.iterations, "step", "steps");

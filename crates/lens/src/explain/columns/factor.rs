@@ -98,11 +98,6 @@ impl Factor {
         self.given(self.shift[j] + self.r[(0, j + 1)] / self.r[(0, 0)], j)
     }
 
-    /// The coefficient of column `i` in a formula for column `j`, from the one in the units of the triangle.
-    pub(super) fn in_units(&self, coefficient: f64, i: usize, j: usize) -> f64 {
-        times_power_of_two(coefficient, self.exponents[i] - self.exponents[j])
-    }
-
     /// The squared correlation of column `j` with the target.
     pub(super) fn alone(&self, j: usize) -> f64 {
         let (a, y) = (self.centred(j), self.centred(self.d));

@@ -1,8 +1,8 @@
 //! A table with a target, explained.
 //!
 //! ```text
-//!  rows ──► fit ──► rank, dependencies, digits                          trust.rs
-//!       ──► triangle ──► inflation, near-dependencies, spectrum         factor.rs, near.rs
+//!  rows ──► fit ──► rank, dependencies, near-dependencies, digits       trust.rs
+//!       ──► triangle ──► inflation, spectrum                            factor.rs
 //!       ──► sample ──► squares, products, kernel on rows left out       reach.rs, smooth.rs
 //!       ──► residuals, leverage ──► outliers, spread, order             rows.rs
 //! ```
@@ -13,7 +13,6 @@
 mod classes;
 mod factor;
 mod figures;
-mod near;
 mod reach;
 mod ridge;
 mod rows;
@@ -32,10 +31,11 @@ use factor::Factor;
 use reach::{Candidate, SampleRows};
 use rows::RowFacts;
 use spanwise_kernels::{Matrix, View};
+use spanwise_linear::measure::NearDependency;
 use spanwise_linear::{LeastSquares, LinearError, LinearFit};
 use std::time::Instant;
 use trust::Columns;
-use words::{computation, data_findings, noise_finding, structure, verdict};
+use words::{computation, noise_finding, structure, verdict};
 
 /// Rows must outnumber terms by this factor, and by [`SPARE_ROWS`], to leave some out.
 const ROWS_A_TERM: usize = 2;
@@ -162,7 +162,7 @@ struct Looked {
     fit: LinearFit,
     factor: Factor,
     kept: Vec<usize>,
-    near: Vec<near::NearDependency>,
+    near: Vec<NearDependency>,
     inflation: Vec<f64>,
     inflation_of_all: Vec<f64>,
     condition: (f64, f64),
@@ -181,7 +181,7 @@ impl Looked {
         let factor = Factor::new(&input.x, y, input.weights, &fit)?;
         let d = input.facts.names.len();
         let kept: Vec<usize> = (0..d).filter(|j| !fit.rank().dependent.contains(j)).collect();
-        let near = near::near_dependencies(&factor, &kept, fit.rows(), intercept)?;
+        let near = fit.near_dependencies();
         let mut inflation = vec![f64::INFINITY; d];
         for (&j, value) in kept.iter().zip(factor.inflation(&kept, intercept)?) {
             inflation[j] = value;
@@ -317,7 +317,7 @@ fn numbers(
     findings.extend(row_findings);
     findings.extend(ridge);
     findings.extend(noise);
-    findings.extend(data_findings(input));
+    findings.extend(input.facts.missing());
     let findings = settled(findings, &drawn);
     Ok(Explanation {
         subject: input.subject(Vec::new(), looked.fit.rows()),

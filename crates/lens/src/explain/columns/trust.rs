@@ -1,16 +1,15 @@
 //! Findings about the columns: rank, dependencies, conditioning, and what coefficients are worth.
 
 use super::factor::Factor;
-use super::near::NearDependency;
 use crate::explain::Formula;
 use crate::finding::{Finding, Severity};
-use crate::linear::{FitFacts, common, counted, percent, short};
+use crate::linear::near::{near_findings, near_text};
+use crate::linear::{FitFacts, common, counted, short};
 use spanwise_linear::LinearFit;
+use spanwise_linear::measure::NearDependency;
 
 /// Inflation from which a coefficient that may be 0 says nothing by itself.
 const SHARED: f64 = 30.0;
-/// A near-dependency that leaves less than this share makes coefficients useless, not only uncertain.
-const ALMOST_EXACT: f64 = 1e-5;
 
 /// What is known of the columns.
 pub(super) struct Columns<'a> {
@@ -53,34 +52,9 @@ impl Columns<'_> {
             constant: found.constant,
             size: found.size,
             exact: false,
-            text: self.near_text(found),
+            text: near_text(found, &names),
         });
         exact.chain(near).collect()
-    }
-
-    /// `` `b` ≈ 1.8·`a` + 32 ``.
-    fn near_text(&self, found: &NearDependency) -> String {
-        let mut text = format!("`{}` ≈", self.name(found.column));
-        let few = if found.terms.len() > common::FEW_TERMS { common::FEW_TERMS } else { found.terms.len() };
-        let terms = found.terms[..few].iter().map(|&(j, a)| (a, format!("·`{}`", self.name(j))));
-        let more = found.terms.len() - few;
-        let constant = (found.constant != 0.0 && more == 0).then(|| (found.constant, String::new()));
-        for (at, (a, factor)) in terms.chain(constant).enumerate() {
-            let sign = match (at, a < 0.0) {
-                (0, false) => " ",
-                (0, true) => " −",
-                (_, false) => " + ",
-                (_, true) => " − ",
-            };
-            text.push_str(sign);
-            text.push_str(&short(a.abs()));
-            text.push_str(&factor);
-        }
-        if more > 0 {
-            let more = more + usize::from(found.constant != 0.0);
-            text = format!("{text} + … and {more} more");
-        }
-        text
     }
 
     /// Why the coefficient of column `j` says nothing by itself; `None` where it does.
@@ -120,7 +94,7 @@ impl Columns<'_> {
         all.extend(self.exact());
         all.extend(self.shape());
         all.extend(self.rank());
-        all.extend(self.near.iter().map(|found| self.near_finding(found)));
+        all.extend(self.near());
         all.extend(self.digits());
         all.extend(self.undetermined());
         all.extend(self.units());
@@ -155,36 +129,10 @@ impl Columns<'_> {
         Some(common::uncertain_rank(self.fit.rank())?.shown("spectrum"))
     }
 
-    fn near_finding(&self, found: &NearDependency) -> Finding {
-        let severity = if found.size < ALMOST_EXACT { Severity::Serious } else { Severity::Caution };
-        let of = if self.facts.intercept { "standard deviation" } else { "length" };
-        let sentence = format!(
-            "{} to within {} of its {of}; its standard error is {} times what it would be alone",
-            self.near_text(found),
-            percent(found.size),
-            short(self.inflation[found.column].sqrt())
-        );
-        let inflation = self.inflation[found.column];
-        let aside: Vec<String> = found.aside.iter().map(|&j| format!("`{}`", self.name(j))).collect();
-        let without = if aside.is_empty() {
-            String::new()
-        } else {
-            format!(", without {} {}", aside.join(", "), short(found.inflation))
-        };
-        Finding::new(severity, sentence)
-            .named("near-dependency")
-            .advised(format!(
-                "drop `{}`, combine the columns, or use ridge; predictions are not affected",
-                self.name(found.column)
-            ))
-            .certified(format!(
-                "regressed on the others: R² {}, variance inflation {}{without}",
-                percent(1.0 - 1.0 / inflation),
-                short(inflation)
-            ))
-            .evident("left by the formula, share", found.size)
-            .evident("variance inflation", inflation)
-            .shown("dependencies")
+    fn near(&self) -> Vec<Finding> {
+        let names: Vec<&str> = self.facts.names.iter().map(String::as_str).collect();
+        let told = near_findings(self.near, &names, self.facts.intercept);
+        told.into_iter().map(|finding| finding.shown("dependencies")).collect()
     }
 
     fn digits(&self) -> Option<Finding> {

@@ -89,31 +89,6 @@ fn gain_of(reached: &Reached) -> f64 {
     if reached.terms.is_empty() { 0.0 } else { (reached.powers + reached.products).max(0.0) }
 }
 
-/// Missing values and repeated rows.
-pub(super) fn data_findings(input: &TableInput<'_>) -> Vec<Finding> {
-    let facts = input.facts;
-    let mut all = Vec::new();
-    if let Some(sentence) = facts.left_out() {
-        let severity =
-            if 5 * facts.rows_dropped > facts.rows_read { Severity::Caution } else { Severity::Note };
-        all.push(
-            Finding::new(severity, sentence)
-                .named("missing-values")
-                .advised("make sure that what is missing is missing by chance")
-                .evident("rows left out", facts.rows_dropped as f64),
-        );
-    }
-    if let Some(sentence) = facts.filled() {
-        all.push(
-            Finding::new(Severity::Caution, sentence)
-                .named("filled-values")
-                .advised("compare with a fit without these rows")
-                .evident("values filled in", facts.values_filled as f64),
-        );
-    }
-    all
-}
-
 pub(super) fn verdict(
     input: &TableInput<'_>,
     columns: &Columns<'_>,

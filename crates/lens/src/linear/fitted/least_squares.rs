@@ -2,7 +2,8 @@
 
 use super::common::{self, certain_digits, conditions, has_errors};
 use super::{Coefficients, FitFacts, Fitted, FittedDependency, FittedRank, Measure, Term};
-use crate::linear::{Finding, Severity, counted, percent, r_squared, short};
+use crate::linear::near::near_findings;
+use crate::linear::{Finding, Severity, counted, percent, r_squared};
 use spanwise_linear::fit::least_squares::{Coefficient, Method, Statistics};
 use spanwise_linear::{LinearError, LinearFit};
 
@@ -198,16 +199,8 @@ fn findings(fit: &LinearFit, facts: &FitFacts, condition: f64) -> Vec<Finding> {
     all.extend(common::dependent_columns(fit, &names));
     all.extend(common::shape(fit, &facts.target));
     all.extend(common::uncertain_rank(fit.rank()));
-    if let Some(found) = common::few_digits(fit, &names, condition) {
-        all.push(found);
-    } else if fit.condition() > 1e3 {
-        let sentence = format!(
-            "the columns are nearly dependent (condition number {} after scaling): coefficients are sensitive \
-             to small changes of the data",
-            short(condition)
-        );
-        all.push(Finding::new(Severity::Caution, sentence).advised("`spanwise measure` names the columns"));
-    }
+    all.extend(near_findings(&fit.near_dependencies(), &names, facts.intercept));
+    all.extend(common::few_digits(fit, &names, condition));
     all
 }
 

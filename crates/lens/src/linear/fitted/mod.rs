@@ -9,9 +9,9 @@ pub use classes::{Label, logistic};
 pub use least_squares::{broken_dependencies, least_squares};
 pub use others::{constrained, kernel, other_weights, ridge};
 
-use super::{Finding, Severity, counted};
+use super::{Finding, counted, missing_of_fit};
 use crate::array::number;
-use crate::finding::sorted;
+use crate::finding::{add_findings, sorted};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
@@ -91,10 +91,9 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// One more finding, where there is one.
-    pub fn add(&mut self, finding: Option<Finding>) {
-        self.findings.extend(finding);
-        self.findings = sorted(std::mem::take(&mut self.findings));
+    /// More findings, where there are some.
+    pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        add_findings(&mut self.findings, findings);
     }
 }
 
@@ -309,24 +308,13 @@ impl FitFacts {
 
     /// What became of missing values, as findings; all findings sorted.
     fn with_rows(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
-        findings.extend(self.left_out().map(|sentence| Finding::new(Severity::Note, sentence)));
-        findings.extend(self.filled().map(|sentence| Finding::new(Severity::Caution, sentence)));
+        findings.extend(self.missing());
         sorted(findings)
     }
 
-    /// How many rows were left out; `None` where none was.
-    pub(crate) fn left_out(&self) -> Option<String> {
-        let rows = counted(self.rows_dropped as usize, "row", "rows");
-        let were = if self.rows_dropped == 1 { "was" } else { "were" };
-        let sentence = || format!("{rows} of {} {were} left out: a value was missing", self.rows_read);
-        (self.rows_dropped > 0).then(sentence)
-    }
-
-    /// How many values took the mean; `None` where none did.
-    pub(crate) fn filled(&self) -> Option<String> {
-        let values = counted(self.values_filled as usize, "missing value", "missing values");
-        let sentence = || format!("the column's mean took the place of {values}: errors are understated");
-        (self.values_filled > 0).then(sentence)
+    /// What became of missing values, where there were some.
+    pub(crate) fn missing(&self) -> Vec<Finding> {
+        missing_of_fit(self.rows_read, self.rows_dropped, self.values_filled)
     }
 
     /// One equation without statistics.

@@ -2,7 +2,7 @@
 
 use super::super::common::rank_in_band;
 use super::super::{Finding, Severity, counted, percent, short};
-use super::{IndexShares, Measured};
+use super::{ColumnMeasures, IndexShares, Measured, MeasuredDependency};
 use crate::finding::sorted;
 
 /// A condition index from which a dependency is usually called strong.
@@ -14,7 +14,8 @@ const LARGE_VIF: f64 = 10.0;
 /// A cosine between columns up to which they are called nearly orthogonal.
 const NEARLY_ORTHOGONAL: f64 = 0.01;
 
-pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
+/// `near` are those of columns that others almost give, `told` the columns in their formulas.
+pub(super) fn findings(measured: &Measured, near: Vec<Finding>, told: &[&str]) -> Vec<Finding> {
     let mut all = Vec::new();
     for found in &measured.dependencies {
         let certificate = format!(
@@ -23,6 +24,10 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
             found.column,
             short(measured.dependency_tolerance)
         );
+        if found.needs_intercept && !found.constant {
+            all.push(with_constant(found, measured).certified(certificate));
+            continue;
+        }
         let (severity, sentence) = if found.constant {
             let sentence = format!(
                 "`{}` is constant: it adds nothing to an intercept ({})",
@@ -48,14 +53,18 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
         all.push(Finding::new(Severity::Serious, sentence));
     }
     all.extend(rank_in_band(measured.rank_in_band, measured.rank_band));
-    all.extend(strong_index(measured));
+    all.extend(near);
+    all.extend(strong_index(measured, told));
     // Of a constant column that was said already, in better words.
     let is_constant =
         |name: &str| measured.dependencies.iter().any(|found| found.constant && found.column == name);
+    // So it was of columns that are tied to the constant because rows are few.
+    let few_rows = measured.intercept && measured.rank == measured.rows && measured.rank == measured.columns;
+    let always = |column: &ColumnMeasures| few_rows && column.vif.is_infinite();
     let inflated: Vec<String> = measured
         .column_measures
         .iter()
-        .filter(|column| column.vif > LARGE_VIF && !is_constant(&column.name))
+        .filter(|column| column.vif > LARGE_VIF && !is_constant(&column.name) && !always(column))
         .map(|column| format!("`{}` ({})", column.name, short(column.vif)))
         .collect();
     if !inflated.is_empty() {
@@ -65,6 +74,21 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
     all.extend(orthogonal(measured));
     all.extend(symmetric(measured));
     sorted(all)
+}
+
+/// A column that others give with the constant column that an intercept adds. Where the columns reach everything that so few rows can be,
+/// they reach that constant too, and it says nothing about them.
+fn with_constant(found: &MeasuredDependency, measured: &Measured) -> Finding {
+    let sentence = format!(
+        "with the constant column that an intercept adds, `{}` adds no direction: {}",
+        found.column, found.formula
+    );
+    let alone = "`--no-intercept` measures the columns without that constant";
+    if measured.rank == measured.rows {
+        return Finding::new(Severity::Note, sentence).advised(alone);
+    }
+    let advice = format!("leave `{}` out of a model with an intercept; {alone}", found.column);
+    Finding::new(Severity::Serious, sentence).advised(advice)
 }
 
 /// Whether columns are orthogonal, where they nearly are. A column of zeros is, and says nothing.
@@ -121,22 +145,20 @@ fn symmetric(measured: &Measured) -> Option<Finding> {
     Some(Finding::new(Severity::Note, sentence).certified(certificate))
 }
 
-/// The largest index of a direction that is there, if it names at least two columns.
-fn strong_index(measured: &Measured) -> Option<Finding> {
+/// The largest index of a direction that is there, if it names at least two columns, and not only those that formulas have `told`: the
+/// ones of an intercept are in none.
+fn strong_index(measured: &Measured, told: &[&str]) -> Option<Finding> {
     // What counts as nothing is a dependency, which was said by its formula.
     let something = |index: f64| index * measured.dependency_tolerance < 1.0;
     let strong = |row: &&IndexShares| row.index >= STRONG_INDEX && something(row.index);
     let row = measured.condition_indices.iter().rfind(strong)?;
-    let taking_part: Vec<String> = measured
-        .share_names
-        .iter()
-        .zip(&row.shares)
-        .filter(|&(_, &share)| share >= LARGE_SHARE)
-        .map(|(name, &share)| format!("`{name}` ({})", percent(share)))
-        .collect();
-    if taking_part.len() < 2 {
+    let shares = measured.share_names.iter().zip(&row.shares);
+    let taking_part: Vec<(&String, &f64)> = shares.filter(|&(_, &share)| share >= LARGE_SHARE).collect();
+    if taking_part.len() < 2 || taking_part.iter().all(|(name, _)| told.contains(&name.as_str())) {
         return None;
     }
+    let taking_part: Vec<String> =
+        taking_part.iter().map(|(name, share)| format!("`{name}` ({})", percent(**share))).collect();
     let sentence = format!("{} are nearly dependent together", listed(&taking_part));
     let certificate =
         format!("condition index {}; shares of their coefficients' variance in brackets", short(row.index));

@@ -11,6 +11,7 @@ pub use columns::{
 };
 
 use super::Finding;
+use super::near::near_findings;
 use crate::array::number;
 use columns::{angles, dependency, index_shares, orthogonality, sign};
 use serde::Serialize;
@@ -184,6 +185,14 @@ pub fn measure(request: &MeasureRequest<'_>) -> Result<Measured, LinearError> {
         hull: hull.transpose()?.unwrap_or_default(),
         findings: Vec::new(),
     };
-    measured.findings = findings::findings(&measured);
+    let dependent: Vec<usize> = dependencies.iter().map(|found| found.column).collect();
+    let near = factor.near_dependencies(intercept, &dependent, &inflation);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let told: Vec<&str> = near
+        .iter()
+        .flat_map(|near| near.terms.iter().map(|&(j, _)| j).chain([near.column]))
+        .map(|j| names[j])
+        .collect();
+    measured.findings = findings::findings(&measured, near_findings(&near, &names, intercept), &told);
     Ok(measured)
 }

@@ -1,10 +1,11 @@
-//! Condition numbers of a fitted model's terms, from its triangle.
+//! Condition numbers and near-dependencies of a fitted model's terms, from its triangle.
 
 use super::model::LinearFit;
 use super::{OPERATION, Solver};
 use crate::LinearError;
 use crate::check::argument;
-use crate::measure::{Condition, condition_of_factor};
+use crate::dense::norm;
+use crate::measure::{Condition, Independent, NearDependency, condition_of_factor, is_inflated};
 use crate::summary::times_power_of_two;
 use spanwise_kernels::Matrix;
 
@@ -27,6 +28,37 @@ impl LinearFit {
             given.as_slice().iter().all(|r| r.is_finite()) && (0..given.rows()).all(|i| given[(i, i)] != 0.0);
         let raw = if holds { of(&given)?.raw } else { f64::INFINITY };
         Ok(Some(Condition { raw, ..found }))
+    }
+
+    /// Independent columns that others almost give, each with its formula. None where there are no more rows than columns and no
+    /// triangle is kept.
+    pub fn near_dependencies(&self) -> Vec<NearDependency> {
+        let Some(solver) = &self.solver else { return Vec::new() };
+        let (first, k) = (usize::from(solver.intercept), solver.len());
+        // Below the row of the ones the columns are without their means.
+        let centred = |j: usize| norm(&solver.triangle.col(j)[first..]);
+        let inflation = |j: usize| (solver.inverse_rows[j] * centred(j)).powi(2);
+        if !(first..k).any(|j| is_inflated(inflation(j), self.rows, k - first)) {
+            return Vec::new();
+        }
+        let column = |j: usize| solver.kept[j] - first;
+        let root = solver.triangle[(0, 0)] * solver.scales[0];
+        let mean = |j: usize| {
+            let beside = solver.triangle[(0, j)] * solver.scales[j] / root;
+            if first == 1 { solver.shift[j] + beside } else { 0.0 }
+        };
+        let independent = Independent {
+            columns: Matrix::from_fn(k - first, k - first, |i, j| {
+                solver.triangle[(i + first, j + first)] * solver.scales[j + first]
+            }),
+            numbers: (first..k).map(column).collect(),
+            means: (first..k).map(mean).collect(),
+            exponents: (first..k).map(|j| self.exponents[column(j)]).collect(),
+            rows: self.rows,
+            // With an intercept the ones are the first column, as long as the weights make them.
+            weight: if first == 1 { root * root } else { self.rows as f64 },
+        };
+        independent.near_dependencies()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::small::{Columns, norm, solve_upper};
 use spanwise_kernels::Matrix;
 
 /// Terms whose part in a formula is below this fraction of the column are rounding, not structure; unless the column would be called
-/// constant without them, and is not.
+/// constant without them, and is not, or is given to rounding only with them.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// One column written in others: `x[column] = Σ coefficient · x[other] + constant`.
@@ -130,12 +130,18 @@ impl Term<'_> {
         let mut a = self.along.to_vec();
         solve_upper(self.r, &mut a);
         self.unscale(&mut a);
-        let shown = self.without_small_terms(&a, NEGLIGIBLE);
+        let (mut shown, fine) = (self.without_small_terms(&a, NEGLIGIBLE), tolerance.min(NEGLIGIBLE));
         // A column far from 0 that follows another: small beside its constant, and above what f64 rounds away.
         let only_ones = reduced.intercept && shown.iter().zip(kept).all(|(&a, &i)| a == 0.0 || i == 0);
-        let nearly_constant = only_ones && self.unexplained(&shown) > tolerance * reduced.norms[j];
-        let shown =
-            if nearly_constant { self.without_small_terms(&a, tolerance.min(NEGLIGIBLE)) } else { shown };
+        let leaves_more = |a: &[f64]| self.unexplained(a) > tolerance * reduced.norms[j];
+        let nearly_constant = only_ones && leaves_more(&shown);
+        if leaves_more(&shown) {
+            // And where other small terms are no rounding: a constant of 2 beside numbers of 1e12.
+            let all = self.without_small_terms(&a, fine);
+            if nearly_constant || !leaves_more(&all) {
+                shown = all;
+            }
+        }
         (self.without_rounding(&shown).unwrap_or(shown), nearly_constant)
     }
 

@@ -7,6 +7,7 @@ use super::rank::Decision;
 use super::reduced::Reduced;
 use super::refine::{MOST_DATA_DIGITS, MOST_DIGITS, Refined, data_error};
 use super::solver::Solver;
+use crate::dense::{axpy, dot};
 use crate::small::{Columns, invert_upper, solve_upper, solve_upper_transposed};
 use crate::summary::times_power_of_two;
 use spanwise_kernels::Matrix;
@@ -290,13 +291,13 @@ fn condition(solver: &Solver) -> f64 {
 }
 
 fn multiply_upper(r: &Matrix, v: &[f64]) -> Vec<f64> {
-    (0..v.len()).map(|i| r.row(i)[i..].iter().zip(&v[i..]).map(|(a, b)| a * b).sum()).collect()
+    (0..v.len()).map(|i| dot(&r.row(i)[i..], &v[i..])).collect()
 }
 
 fn multiply_upper_transposed(r: &Matrix, v: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; v.len()];
     for (i, &x) in v.iter().enumerate() {
-        out[i..].iter_mut().zip(&r.row(i)[i..]).for_each(|(out, a)| *out += a * x);
+        axpy(&mut out[i..], x, &r.row(i)[i..]);
     }
     out
 }

@@ -1,7 +1,7 @@
 //! The triangle of the kept terms, its inverse, and what they say about conditioning.
 
 use super::reduced::Reduced;
-use crate::small::{Columns, invert_upper, solve_upper, solve_upper_transposed};
+use crate::small::{Columns, invert_upper, norm, solve_upper, solve_upper_transposed};
 use spanwise_kernels::Matrix;
 use spanwise_kernels::tall::Twofold;
 
@@ -15,6 +15,8 @@ pub(super) struct Solver {
     pub triangle: Matrix,
     /// Its inverse.
     pub inverse: Matrix,
+    /// `r` row norms of the inverse.
+    pub inverse_rows: Vec<f64>,
     /// `r` column norms of the shifted kept terms.
     pub scales: Vec<f64>,
     /// `r` column norms of the kept terms as given.
@@ -55,7 +57,7 @@ impl Solver {
 
     fn new(reduced: &Reduced, kept: Vec<usize>, triangle: Matrix) -> Solver {
         let inverse = invert_upper(&triangle);
-        let frobenius: f64 = inverse.as_slice().iter().map(|x| x * x).sum();
+        let inverse_rows: Vec<f64> = (0..kept.len()).map(|i| norm(&inverse.row(i)[i..])).collect();
         let shift_of = |&term: &usize| {
             if reduced.intercept && term > 0 { reduced.shift[term - 1] } else { 0.0 }
         };
@@ -65,12 +67,13 @@ impl Solver {
             norms: kept.iter().map(|&j| reduced.norms[j]).collect(),
             shift: kept.iter().map(shift_of).collect(),
             // ‖R‖_F = √r because its columns have norm 1.
-            condition_bound: (kept.len() as f64 * frobenius).sqrt(),
+            condition_bound: (kept.len() as f64).sqrt() * norm(&inverse_rows),
             squared: reduced.squared,
             precise_rows: None,
             kept,
             triangle,
             inverse,
+            inverse_rows,
         }
     }
 
@@ -81,12 +84,8 @@ impl Solver {
 
     /// The smallest fraction of a kept term (as given) that lies outside the span of all others.
     pub(super) fn smallest_fraction(&self) -> f64 {
-        (0..self.len())
-            .map(|i| {
-                let row: f64 = self.inverse.row(i)[i..].iter().map(|x| x * x).sum::<f64>().sqrt();
-                self.scales[i] / (row * self.norms[i])
-            })
-            .fold(f64::INFINITY, f64::min)
+        let fraction = |(i, row): (usize, &f64)| self.scales[i] / (row * self.norms[i]);
+        self.inverse_rows.iter().enumerate().map(fraction).fold(f64::INFINITY, f64::min)
     }
 
     /// The coefficients, in the units of the shifted terms, from a column of z.
@@ -107,7 +106,7 @@ impl Solver {
             })
             .collect();
         solve_upper_transposed(&self.triangle, &mut z);
-        let length = crate::small::norm(&z);
+        let length = norm(&z);
         (self.solve(z), length)
     }
 
@@ -116,9 +115,8 @@ impl Solver {
         if let Some(rows) = &self.precise_rows {
             return rows.clone();
         }
-        let mut norms: Vec<f64> = (0..self.len())
-            .map(|i| self.inverse.row(i)[i..].iter().map(|x| x * x).sum::<f64>().sqrt() / self.scales[i])
-            .collect();
+        let mut norms: Vec<f64> =
+            self.inverse_rows.iter().zip(&self.scales).map(|(row, scale)| row / scale).collect();
         if self.intercept {
             // The intercept of the terms as given is that of the shifted ones minus Σ c w.
             let mut row: Vec<f64> = self.inverse.row(0).iter().map(|x| x / self.scales[0]).collect();
@@ -126,7 +124,7 @@ impl Solver {
                 let factor = self.shift[i] / self.scales[i];
                 row.iter_mut().zip(self.inverse.row(i)).for_each(|(a, b)| *a -= factor * b);
             }
-            norms[0] = crate::small::norm(&row);
+            norms[0] = norm(&row);
         }
         norms
     }

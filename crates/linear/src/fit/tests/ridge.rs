@@ -397,3 +397,24 @@ fn a_path_may_span_the_range_of_f64() {
     close(&path.alphas[1..4], &[1e-100, 1.0, 1e100], 1e-10);
     assert_eq!([path.alphas[0], path.alphas[4]], [1e-200, 1e200]);
 }
+
+#[test]
+fn a_penalty_that_bounds_the_condition_number_is_as_good_as_an_estimate() {
+    let (x, y) = data(60, 4, 7);
+    let view = View::new(&x, &[60, 4]).unwrap();
+    // A column's squares about its mean add up to some 60: the bound decides down to a millionth of that, an estimate below.
+    for alpha in [1e-2, 1e-3, 1e-6, 1e-9, 0.0] {
+        let fit = Ridge::new(alpha).fit(view, &y).unwrap();
+        assert_eq!(fit.method, RidgeMethod::Moments, "{alpha}");
+        let path = RidgePath::new(vec![alpha]).fit(view, &y).unwrap();
+        close(&fit.coefficients, &path[0].coefficients, 1e-11);
+    }
+    // Two columns alike: without a penalty there is no bound, and a small one leaves it to the estimate.
+    let twice: Vec<f64> = x.chunks(4).flat_map(|row| [row[0], row[1], row[0]]).collect();
+    let twice = View::new(&twice, &[60, 3]).unwrap();
+    for (alpha, method) in
+        [(0.0, RidgeMethod::Singular), (1e-8, RidgeMethod::Corrected), (1.0, RidgeMethod::Moments)]
+    {
+        assert_eq!(Ridge::new(alpha).fit(twice, &y).unwrap().method, method, "{alpha}");
+    }
+}

@@ -18,10 +18,10 @@ use super::angles::{basis, between, between_spaces};
 use super::collinearity::{condition_indices_of, factor_of, inflation_of};
 use super::norms::AbsoluteSums;
 use super::{
-    Condition, ConditionIndices, Dependency, EffectiveRank, Inflation, MatrixNorms, Orthogonality, Rank,
-    SpanMembership,
+    Condition, ConditionIndices, Dependency, EffectiveRank, Independent, Inflation, MatrixNorms,
+    NearDependency, Orthogonality, Rank, SpanMembership,
 };
-use super::{condition, dependencies, effective_rank, orthogonality, rank, span};
+use super::{condition, dependencies, effective_rank, is_inflated, orthogonality, rank, span};
 use crate::check::{Argument, argument};
 use crate::dense::{
     self, Reflectors, column_norms, compensated, leading_columns, load_rows, multiply_transposed, norm,
@@ -267,6 +267,40 @@ impl Factor {
     ) -> Result<Vec<Dependency>, LinearError> {
         let tolerance = self.dependency_tolerance(tolerance)?;
         Ok(dependencies::of_factor(&self.square(intercept), intercept, tolerance))
+    }
+
+    /// Columns that others almost give, each with its formula, among those that are not `dependent`: up to eight of 500 columns,
+    /// fewer of more, one from 800 on. `inflation` is that of all columns, as [`inflation`](Self::inflation) gives it.
+    /// Columns it does not have are taken for inflated.
+    pub fn near_dependencies(
+        &self,
+        intercept: bool,
+        dependent: &[usize],
+        inflation: &Inflation,
+    ) -> Vec<NearDependency> {
+        let numbers: Vec<usize> = (0..self.columns()).filter(|j| !dependent.contains(j)).collect();
+        // Among fewer columns none is inflated more, unless by rounding. An infinite one says nothing of what it is without the dependent.
+        let may_be_inflated = |&j: &usize| {
+            let inflated =
+                |vif: &f64| !vif.is_finite() || is_inflated(2.0 * vif, self.rows as u64, numbers.len());
+            inflation.vif.get(j).is_none_or(inflated)
+        };
+        if !numbers.iter().any(may_be_inflated) {
+            return Vec::new();
+        }
+        let (square, first) = (self.square(intercept), usize::from(intercept));
+        let mean = |&j: &usize| if intercept { square[(0, j + 1)] / square[(0, 0)] } else { 0.0 };
+        let independent = Independent {
+            columns: Matrix::from_fn(square.rows() - first, numbers.len(), |i, j| {
+                square[(i + first, numbers[j] + first)]
+            }),
+            means: numbers.iter().map(mean).collect(),
+            exponents: vec![0; numbers.len()],
+            rows: self.rows as u64,
+            weight: self.rows as f64,
+            numbers,
+        };
+        independent.near_dependencies()
     }
 
     /// See [`effective_rank`](super::effective_rank()).

@@ -66,6 +66,33 @@ fn every_awkward_matrix_measures_the_same_from_rows_and_from_batches() {
 }
 
 #[test]
+fn near_dependencies_are_the_same_where_inflation_has_nothing_to_say() {
+    // b is nearly a, and both are there once more; alone, beside exact ones, and not at all.
+    let base = wavy(90, 4);
+    let column = |i: usize, j: usize| match j {
+        1 | 3 => base[(i, 0)] + 1e-8 * base[(i, 1)],
+        2 => base[(i, 0)],
+        _ => base[(i, j % 4)],
+    };
+    let of = |columns: &[usize]| Matrix::from_fn(90, columns.len(), |i, j| column(i, columns[j]));
+    let tables = [&[0, 1, 6][..], &[0, 1, 2, 3, 6, 7], &[0, 2, 6, 7], &[0, 6, 7]].map(of);
+    let near = [1, 1, 0, 0];
+    let awkward = awkward().into_iter().map(|(_, x)| (x, None));
+    for (x, near) in tables.into_iter().zip(near.map(Some)).chain(awkward) {
+        let factor = Factor::of(x.view(), nothing(x.rows())).unwrap();
+        for intercept in [false, true] {
+            let dependent: Vec<usize> =
+                factor.dependencies(intercept, None).unwrap().iter().map(|found| found.column).collect();
+            let inflation = factor.inflation(intercept).unwrap();
+            let unknown = Inflation { vif: vec![f64::INFINITY; x.cols()], ..inflation.clone() };
+            let found = factor.near_dependencies(intercept, &dependent, &inflation);
+            assert_eq!(found, factor.near_dependencies(intercept, &dependent, &unknown));
+            assert!(near.is_none_or(|near| near == found.len()), "{found:?}");
+        }
+    }
+}
+
+#[test]
 fn far_columns_keep_their_formula_and_their_rank() {
     let x = Matrix::from_fn(500, 4, |i, j| {
         let (a, b) = (1e7 + (i as f64 * 0.37).sin(), (i as f64 * 0.71).cos());

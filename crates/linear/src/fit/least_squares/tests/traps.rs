@@ -352,3 +352,16 @@ fn coefficients_of_least_norm_claim_the_digits_they_have() {
         );
     }
 }
+
+#[test]
+fn a_constant_far_below_its_column_stays_in_the_formula_where_it_is_no_rounding() {
+    for (factor, constant) in [(1e12, 2.0), (1e10, -1.0), (1e10, 0.0), (3.0, 0.0)] {
+        // Quarters, of which f64 holds all digits.
+        let a = |i: usize| (i * i % 7) as f64 / 4.0;
+        let x = Matrix::from_fn(60, 2, |i, j| if j == 0 { a(i) } else { factor * a(i) + constant });
+        let model = fit(&x, &target(60, 4));
+        let found = &model.dependencies()[0];
+        assert!((found.constant - constant).abs() <= 1e-3 * constant.abs(), "{found:?}");
+        assert!(found.relative_residual < 1e-13, "{found:?}");
+    }
+}
