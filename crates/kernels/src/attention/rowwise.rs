@@ -15,8 +15,8 @@
 //! are formed nothing is read, so chunks are long. The values of a chunk are added up before they are added to the sums so far; how
 //! the chunk is cut into pieces does not change a bit of them.
 //!
-//! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored. bf16 come as even and odd
-//! halves of words, so queries are parted into halves first and outputs joined last.
+//! Keys and values that are stored in fewer bits are widened in registers: what is read is what is stored. Where bf16 come as even and
+//! odd halves of words, queries are parted into halves first and outputs joined last.
 //!
 //! The result is not divided by `l`, so that runs of keys computed apart can be put together: [`Run::merge`].
 
@@ -78,7 +78,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             for x in &mut *to {
                 *x = *x * scale;
             }
-            if T::IN_HALVES {
+            if T::in_halves::<S>() {
                 part_halves::<T::Real, S>(to);
             }
         }
@@ -134,7 +134,7 @@ impl<T: Storage> FloatKernel<T::Real> for Rowwise<'_, '_, T> {
             }
             (chunk, scores, next) = (after, next, scores);
         }
-        if T::IN_HALVES && width > 0 {
+        if T::in_halves::<S>() && width > 0 {
             for out in run.out.chunks_exact_mut(width) {
                 join_halves::<T::Real, S>(out);
             }
@@ -258,7 +258,7 @@ fn add_piece<T: Storage, S: Float<T::Real>>(
 fn pack<T: Storage, S: Float<T::Real>>(isa: S, table: &Table<'_, T>, piece: Span, packed: &mut [T::Real]) {
     let width = table.width();
     table.widen_rows(isa, [piece.start, piece.end], width, packed);
-    if T::IN_HALVES {
+    if T::in_halves::<S>() {
         for row in 0..piece.len() {
             part_halves::<T::Real, S>(&mut packed[row * width..][..width]);
         }

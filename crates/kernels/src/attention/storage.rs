@@ -33,7 +33,10 @@ pub trait Storage: Element<Accumulator = <Self as Storage>::Real> {
     fn load_first<S: Float<Self::Real>>(isa: S, from: &[Self]) -> S::Vector;
 
     /// Whether [`Storage::load_two_at`] gives the numbers at even places and those at odd ones.
-    const IN_HALVES: bool = false;
+    #[inline(always)]
+    fn in_halves<S: Float<Self::Real>>() -> bool {
+        false
+    }
     /// Two vectors of numbers, widened exactly: in order, or in halves.
     ///
     /// # Safety
@@ -219,12 +222,15 @@ impl Storage for bf16 {
         isa.load_first_bf16(from)
     }
 
-    const IN_HALVES: bool = true;
+    #[inline(always)]
+    fn in_halves<S: Float<f32>>() -> bool {
+        S::BF16_IN_HALVES
+    }
 
     #[inline(always)]
     unsafe fn load_two_at<S: Float<f32>>(isa: S, from: *const bf16) -> [S::Vector; 2] {
         // SAFETY: the caller's promise.
-        unsafe { isa.load_bf16_halves_at(from) }
+        unsafe { isa.load_two_bf16_at(from) }
     }
 
     #[inline(always)]

@@ -246,8 +246,10 @@ impl Float<f32> for Avx2 {
         }
     }
 
+    const BF16_IN_HALVES: bool = true;
+
     #[inline(always)]
-    unsafe fn load_bf16_halves_at(self, from: *const bf16) -> [__m256; 2] {
+    unsafe fn load_two_bf16_at(self, from: *const bf16) -> [__m256; 2] {
         // SAFETY: the token; the caller promises sixteen readable numbers. The lower half of a word comes first in memory.
         unsafe {
             let both = _mm256_loadu_si256(from.cast());

@@ -5,14 +5,14 @@ use crate::simd::{Avx512, Lanes};
 use crate::{bf16, f16};
 use std::arch::x86_64::{
     __m512, __m512d, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm256_maskz_loadu_epi16, _mm512_add_ps,
-    _mm512_and_si512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castsi512_ps, _mm512_cmp_pd_mask,
-    _mm512_cmp_ps_mask, _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_div_pd, _mm512_div_ps,
-    _mm512_fmadd_ps, _mm512_fmsub_ps, _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512,
-    _mm512_mask_blend_pd, _mm512_mask_blend_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_max_pd,
-    _mm512_max_ps, _mm512_min_pd, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_pd,
-    _mm512_reduce_ps, _mm512_roundscale_pd, _mm512_roundscale_ps, _mm512_scalef_pd, _mm512_scalef_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_slli_epi32, _mm512_storeu_ps,
-    _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_castpd_ps, _mm512_castps_pd, _mm512_castsi512_ps, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask,
+    _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_div_pd, _mm512_div_ps, _mm512_fmadd_ps, _mm512_fmsub_ps,
+    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_blend_pd, _mm512_mask_blend_ps, _mm512_mask_storeu_ps,
+    _mm512_maskz_loadu_ps, _mm512_max_pd, _mm512_max_ps, _mm512_min_pd, _mm512_min_ps, _mm512_mul_ps,
+    _mm512_reduce_add_ps, _mm512_reduce_pd, _mm512_reduce_ps, _mm512_roundscale_pd, _mm512_roundscale_ps,
+    _mm512_scalef_pd, _mm512_scalef_ps, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_slli_epi32,
+    _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
+    _mm512_unpacklo_ps,
 };
 
 /// A one for each of the first `count` of sixteen lanes.
@@ -275,16 +275,6 @@ impl<const BF16: bool, const AMX: bool> Float<f32> for Avx512<BF16, AMX> {
         unsafe {
             let halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
             _mm512_castsi512_ps(_mm512_slli_epi32::<16>(halves))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn load_bf16_halves_at(self, from: *const bf16) -> [__m512; 2] {
-        // SAFETY: the token; the caller promises thirty-two readable numbers. The lower half of a word comes first in memory.
-        unsafe {
-            let both = _mm512_loadu_si512(from.cast());
-            let odd = _mm512_and_si512(both, _mm512_set1_epi32(i32::MIN >> 15));
-            [_mm512_castsi512_ps(_mm512_slli_epi32::<16>(both)), _mm512_castsi512_ps(odd)]
         }
     }
 

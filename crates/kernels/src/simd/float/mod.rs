@@ -95,21 +95,20 @@ pub trait Float<T: Copy>: Lanes<T> {
         }
         self.load(&line)
     }
-    /// Two vectors of bf16, widened: the numbers at even places and those at odd ones, for which a shift and a mask do.
+    /// Whether [`Float::load_two_bf16_at`] gives the numbers at even places and those at odd ones: a shift and a mask do for both, which
+    /// is faster where halves of vectors are slow to widen.
+    const BF16_IN_HALVES: bool = false;
+    /// Two vectors of bf16, widened: in order, or in halves.
     ///
     /// # Safety
     /// `from` must be valid for reading twice [`Lanes::LANES`] numbers.
     #[inline(always)]
-    unsafe fn load_bf16_halves_at(self, from: *const bf16) -> [Self::Vector; 2]
+    unsafe fn load_two_bf16_at(self, from: *const bf16) -> [Self::Vector; 2]
     where
         T: Real,
     {
-        let mut lines = [[T::ZERO; MOST_LANES]; 2];
-        for at in 0..2 * Self::LANES {
-            // SAFETY: the caller promises twice as many numbers as there are lanes.
-            lines[at % 2][at / 2] = T::of_bf16(unsafe { *from.add(at) });
-        }
-        [self.load(&lines[0]), self.load(&lines[1])]
+        // SAFETY: the caller's promise.
+        unsafe { [self.load_bf16_at(from), self.load_bf16_at(from.add(Self::LANES))] }
     }
     /// A vector of f16, widened.
     ///
