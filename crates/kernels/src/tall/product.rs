@@ -19,13 +19,19 @@ const AHEAD: usize = 1024;
 const LINE: usize = 8;
 /// Elements of X to a work item. Smaller ones read a quarter slower: fetching begins anew with each.
 const GRAIN: usize = 1 << 19;
+/// Rows of column-major memory to a work item, about: each column is then read in runs of several pages.
+const LONG: usize = 4096;
+/// Work items there are at least of column-major memory.
+const FEWEST: usize = 4;
 /// Rows to a strip of column-major memory: a run of pages of each column, while the result stays near.
-const STRIP: usize = 4096;
+const STRIP: usize = 8192;
 /// The same where the next columns are asked for, which stay in the second cache until their turn.
 const STRIP_ASKING: usize = 2048;
 /// Columns of a strip that are added at a time: so many places the processor's own fetching follows.
 const TOGETHER: usize = 12;
-/// The same where the next columns are asked for, and what is left of the others.
+/// The same of what those leave: each turn reads and writes the strip's results once.
+const TOGETHER_LEFT: usize = 8;
+/// The same where the next columns are asked for, and of what is then left.
 const TOGETHER_ASKING: usize = 4;
 /// What a number of X costs, in multiplications at full speed: it has to come from memory.
 const COST: usize = 8;
@@ -47,9 +53,7 @@ pub fn multiply(x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
 pub(super) fn multiply_on(isa: Isa, asked: bool, x: &dyn RowSource, w: &[f64], offset: f64, out: &mut [f64]) {
     assert_eq!(w.len(), x.cols(), "one weight a column");
     assert_eq!(out.len(), x.rows(), "one result a row");
-    // Whole strips where the rows are many; few long rows are shared as well.
-    let (rows, strip) = ((GRAIN / w.len().max(1)).max(1), strip(asked));
-    let grain = rows.next_multiple_of(if rows < strip { 64 } else { strip });
+    let grain = item_rows(x, strip(asked));
     let cost = COST * w.len() * out.len();
     crew::each(cost, out.chunks_mut(grain).enumerate(), |(i, out)| {
         stop::check();
@@ -58,6 +62,21 @@ pub(super) fn multiply_on(isa: Isa, asked: bool, x: &dyn RowSource, w: &[f64], o
         assert!(x.rows() == out.len() && x.cols() == w.len());
         dispatch(isa, Multiply { asked, x, w, offset, out });
     });
+}
+
+/// Rows to a work item: whole strips where they are many, and of memory that lies in columns as many as make long runs, in parts of about
+/// the same size. What a row comes to does not depend on it.
+fn item_rows(x: &dyn RowSource, strip: usize) -> usize {
+    let rows = (GRAIN / x.cols().max(1)).max(1);
+    let rows = rows.next_multiple_of(if rows < strip { 64 } else { strip });
+    let mut converted = Vec::new();
+    match x.block(0, x.rows().min(2), &mut converted).layout() {
+        Layout::Columns { .. } if converted.is_empty() => {
+            let parts = (x.rows() / LONG).next_power_of_two().max(FEWEST);
+            rows.max(x.rows().div_ceil(parts).next_multiple_of(64))
+        }
+        _ => rows,
+    }
 }
 
 /// `result[j] = Σᵢ x[i, j] · v[i]`.
@@ -165,10 +184,16 @@ impl Multiply<'_> {
     #[inline(always)]
     fn strip<S: Lanes<f64>, const ASK: bool>(&self, isa: S, stride: usize, start: usize, out: &mut [f64]) {
         let (mut j, d) = (0, self.w.len());
-        out.fill(self.offset);
+        if d == 0 {
+            out.fill(self.offset);
+        }
         while !ASK && d - j >= TOGETHER {
             self.add_columns::<S, TOGETHER, ASK>(isa, stride, [start, j], out);
             j += TOGETHER;
+        }
+        if !ASK && d - j >= TOGETHER_LEFT {
+            self.add_columns::<S, TOGETHER_LEFT, ASK>(isa, stride, [start, j], out);
+            j += TOGETHER_LEFT;
         }
         while d - j >= TOGETHER_ASKING {
             self.add_columns::<S, TOGETHER_ASKING, ASK>(isa, stride, [start, j], out);
@@ -182,7 +207,7 @@ impl Multiply<'_> {
         }
     }
 
-    /// `out += Σ w[j]·x[start.., j]` over `N` columns from `j` on.
+    /// `out += Σ w[j]·x[start.., j]` over `N` columns from `j` on; the first ones begin with the offset.
     #[inline(always)]
     fn add_columns<S: Lanes<f64>, const N: usize, const ASK: bool>(
         &self,
@@ -207,7 +232,7 @@ impl Multiply<'_> {
             if ASK && k % LINE == 0 {
                 (0..count).for_each(|i| prefetch(next.wrapping_add(i * stride + k)));
             }
-            let mut sum = load(isa, &out[k..end]);
+            let mut sum = if j == 0 { isa.splat(self.offset) } else { load(isa, &out[k..end]) };
             for i in 0..N {
                 // Products are rounded before they are added, as they are where few numbers make a row: the same bits either way.
                 sum = isa.add(sum, isa.mul(load(isa, &columns[i][k..end]), w[i]));
