@@ -35,17 +35,19 @@ pub(super) fn keeps_products<T>(block: &Block<'_, T>, tile: &Tile) -> bool {
 }
 
 impl<T: Storage> Adjust<'_, '_, T> {
+    /// The largest scores, lane by lane, where they are known.
     #[inline(always)]
-    pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) {
+    pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) -> Option<S::Vector> {
         if self.keys.is_empty() {
-            return;
+            return None;
         }
+        let mut top = None;
         if let Some(cap) = self.block.softcap {
             self.cap(isa, cap);
         }
         if self.tile.dense {
             let keys = self.keys.start * S::LANES..self.keys.end * S::LANES;
-            Dense {
+            top = Dense {
                 block: self.block,
                 row: self.row,
                 first: self.tile.start + self.keys.start,
@@ -56,10 +58,13 @@ impl<T: Storage> Adjust<'_, '_, T> {
         }
         if self.block.parts.iter().any(|part| part.alibi.is_some()) {
             self.alibi(isa);
+            top = None;
         }
         if self.common != self.keys {
             self.spans(isa);
+            top = None;
         }
+        top
     }
 
     /// `s` is `scale·q·k/c` and becomes `c·log₂e·tanh(s)`.

@@ -24,9 +24,6 @@ use super::storage::{Storage, widen_row};
 use crate::simd::{Float, MOST_LANES, Real, prefetch};
 use std::f64::consts::LOG2_E;
 
-/// Bytes.
-const CACHE_LINE: usize = 64;
-
 /// Some keys of one panel of one tile.
 pub(super) struct Dense<'a, 'b, T: Storage> {
     pub(super) block: &'a Block<'b, T>,
@@ -50,44 +47,49 @@ enum Source<'a, A, V> {
     Line(&'a [A]),
     /// The vector of key `k` begins at `start + k·step`.
     Columns { data: &'a [A], start: isize, step: isize },
-    /// A line of keys for each lane, and how far behind it the one lies that is to be asked for.
-    Lines([&'a [A]; MOST_LANES], isize),
+    /// A line of keys for each lane.
+    Lines([&'a [A]; MOST_LANES]),
 }
 
 impl<T: Storage> Dense<'_, '_, T> {
-    /// All parts of a block have a bias, or none; and so with masks.
+    /// The largest scores, lane by lane: they pass through registers here. All parts of a block have a bias, or none; and so with masks.
     #[inline(always)]
-    pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) {
+    pub(super) fn run<S: Float<T::Real>>(mut self, isa: S) -> Option<S::Vector> {
         let part = self.block.query(self.row).0;
-        if part.bias.is_some() {
-            self.bias(isa);
+        let (biased, masked) = (part.bias.is_some(), part.mask.is_some() || part.pattern.is_some());
+        let mut top = None;
+        if biased {
+            top = Some(self.bias(isa));
         }
-        if part.mask.is_some() || part.pattern.is_some() {
-            self.mask(isa);
+        if masked {
+            top = Some(self.mask(isa));
         }
+        top
     }
 
     #[inline(always)]
-    fn bias<S: Float<T::Real>>(&mut self, isa: S) {
+    fn bias<S: Float<T::Real>>(&mut self, isa: S) -> S::Vector {
         let lanes = S::LANES;
+        let mut top = isa.splat(T::Real::NEG_INFINITY);
         let keys = self.scores.len() / lanes;
         let source = source(isa, self.block, [self.row, self.first, keys], self.lines);
         let lead = source.lead(lanes).min(keys);
         if lead > 0 {
-            source.add(isa, 0, &mut self.scores[..lead * lanes], lead);
+            top = source.add(isa, 0, &mut self.scores[..lead * lanes], lead, top);
         }
         let whole = keys - (keys - lead) % lanes;
         for k in (lead..whole).step_by(lanes) {
             // As many keys as lanes: a number the compiler knows, so that the square stays in registers.
-            source.add(isa, k, &mut self.scores[k * lanes..(k + lanes) * lanes], lanes);
+            top = source.add(isa, k, &mut self.scores[k * lanes..(k + lanes) * lanes], lanes, top);
         }
         if whole < keys {
-            source.add(isa, whole, &mut self.scores[whole * lanes..], keys - whole);
+            top = source.add(isa, whole, &mut self.scores[whole * lanes..], keys - whole, top);
         }
+        top
     }
 
     #[inline(always)]
-    fn mask<S: Float<T::Real>>(&mut self, isa: S) {
+    fn mask<S: Float<T::Real>>(&mut self, isa: S) -> S::Vector {
         let keys = self.scores.len() / S::LANES;
         let mut bits = [0u16; TILE_KEYS];
         let bits = &mut bits[..keys];
@@ -95,27 +97,21 @@ impl<T: Storage> Dense<'_, '_, T> {
             let (part, query) = self.block.query(self.row + lane);
             let mut line = [true; TILE_KEYS];
             let keep = kept(part, query, self.first, &mut line[..keys]);
-            if let Some(mask) = &part.mask
-                && mask.strides()[1] == 1
-                && part.pattern.is_none()
-            {
-                // The line of the next panel. A stride of an axis of length 1 may be anything.
-                let next = keep.as_ptr().wrapping_offset(mask.strides()[0].wrapping_mul(S::LANES as isize));
-                for k in (0..keys).step_by(CACHE_LINE) {
-                    prefetch(next.wrapping_add(k));
-                }
-            }
             for k in 0..keys {
                 bits[k] = bits[k] << 1 | u16::from(keep[k]);
             }
         }
         let (zero, hidden) = (isa.splat(T::Real::ZERO), isa.splat(T::Real::NEG_INFINITY));
+        let mut top = hidden;
         for k in 0..keys {
             let s = &mut self.scores[k * S::LANES..][..S::LANES];
             // Without the 0 the compiler makes it a masked store, for which some processors take twenty steps.
             let score = isa.add(isa.load(s), zero);
-            isa.store(isa.where_set(u32::from(bits[k]), score, hidden), s);
+            let score = isa.where_set(u32::from(bits[k]), score, hidden);
+            isa.store(score, s);
+            top = isa.max(top, score);
         }
+        top
     }
 }
 
@@ -154,7 +150,6 @@ fn source<'a, T: Storage, S: Float<T::Real>>(
         return Source::Columns { data, start, step: key_stride };
     }
     let mut own: [&'a [T::Real]; MOST_LANES] = [&[]; MOST_LANES];
-    let mut ahead = ahead(block, row, lanes, row_stride);
     for (lane, line) in lines.chunks_exact_mut(stride).take(lanes).enumerate() {
         let (part, query) = block.query(row + lane);
         let Some(bias) = &part.bias else { continue };
@@ -164,25 +159,12 @@ fn source<'a, T: Storage, S: Float<T::Real>>(
                 &data[(start as isize + query as isize * row_stride) as usize + first..][..keys]
             }
             _ => {
-                ahead = 0;
                 widen_row(bias, query, first, &mut line[..keys]);
                 &line[..keys]
             }
         };
     }
-    Source::Lines(own, ahead)
-}
-
-/// How far the lines of the panels lie that come after the panel at `row` and its neighbour, with which it is multiplied: those of the
-/// same tile, or behind the last of a block the first of the next tile. They are asked for while the processor has nothing else to read.
-#[inline(always)]
-fn ahead<T>(block: &Block<'_, T>, row: usize, lanes: usize, row_stride: isize) -> isize {
-    // A stride of an axis of length 1 may be anything.
-    if row + 2 * lanes < block.spans.len() {
-        row_stride.wrapping_mul(2 * lanes as isize)
-    } else {
-        row_stride.wrapping_mul((row % (2 * lanes)) as isize - row as isize).wrapping_add(TILE_KEYS as isize)
-    }
+    Source::Lines(own)
 }
 
 impl<A: Real, V: Copy> Source<'_, A, V> {
@@ -191,7 +173,7 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
     #[inline(always)]
     fn lead(&self, lanes: usize) -> usize {
         match self {
-            Source::Lines(lines, _) => {
+            Source::Lines(lines) => {
                 let [lead, next] =
                     [lines[0], lines[1]].map(|line| line.as_ptr().align_offset(lanes * size_of::<A>()));
                 if lead == next { lead } else { 0 }
@@ -200,54 +182,55 @@ impl<A: Real, V: Copy> Source<'_, A, V> {
         }
     }
 
-    /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes. Each source adds what it finds
-    /// itself: a square that is handed on goes through memory.
+    /// Adds the bias of the keys from `k` on to their scores, of which there are at most as many as lanes, and gives the larger of these and
+    /// `top`. Each source adds what it finds itself: a square that is handed on goes through memory.
     #[inline(always)]
-    fn add<S: Float<A, Vector = V>>(&self, isa: S, k: usize, scores: &mut [A], keys: usize) {
+    fn add<S: Float<A, Vector = V>>(&self, isa: S, k: usize, scores: &mut [A], keys: usize, mut top: V) -> V {
         let scores = &mut scores[..keys * S::LANES];
         match self {
             Source::Same(x) => {
                 for key in 0..keys {
-                    add_one(isa, *x, &mut scores[key * S::LANES..]);
+                    top = add_one(isa, top, *x, &mut scores[key * S::LANES..]);
                 }
             }
             Source::Line(line) => {
                 for key in 0..keys {
-                    add_one(isa, isa.splat(line[k + key]), &mut scores[key * S::LANES..]);
+                    top = add_one(isa, top, isa.splat(line[k + key]), &mut scores[key * S::LANES..]);
                 }
             }
             Source::Columns { data, start, step } => {
                 for key in 0..keys {
                     let at = *start + (k + key) as isize * *step;
-                    add_one(isa, isa.load(&data[at as usize..]), &mut scores[key * S::LANES..]);
+                    top = add_one(isa, top, isa.load(&data[at as usize..]), &mut scores[key * S::LANES..]);
                     // Where the next panel's vector ends: these lines are far apart, and nothing else foresees them.
                     if let Some(next) = data.get(at as usize + 2 * S::LANES - 1..) {
                         prefetch(next.as_ptr());
                     }
                 }
             }
-            Source::Lines(lines, ahead) => {
+            Source::Lines(lines) => {
                 let mut square = isa.square(isa.splat(A::ZERO));
                 for lane in 0..S::LANES {
                     let line = &lines[lane][k..k + keys];
-                    // Lines are left after a tile, before the processor foresees anything.
-                    prefetch(line.as_ptr().wrapping_offset(*ahead));
                     square.as_mut()[lane] =
                         if keys == S::LANES { isa.load(line) } else { isa.load_first(line) };
                 }
                 let square = isa.transpose(square);
                 for key in 0..keys {
-                    add_one(isa, square.as_ref()[key], &mut scores[key * S::LANES..]);
+                    top = add_one(isa, top, square.as_ref()[key], &mut scores[key * S::LANES..]);
                 }
             }
         }
+        top
     }
 }
 
-/// Adds a vector of biases to a vector of scores, in units of log₂.
+/// Adds a vector of biases to a vector of scores, in units of log₂, and gives the larger of these and `top`.
 #[inline(always)]
-fn add_one<A: Real, S: Float<A>>(isa: S, bias: S::Vector, scores: &mut [A]) {
-    isa.store(biased(isa, isa.load(scores), bias), scores);
+fn add_one<A: Real, S: Float<A>>(isa: S, top: S::Vector, bias: S::Vector, scores: &mut [A]) -> S::Vector {
+    let score = biased(isa, isa.load(scores), bias);
+    isa.store(score, scores);
+    isa.max(top, score)
 }
 
 /// A score with its bias, in units of log₂. A finite bias stays finite: only −∞ hides, whatever the score is.

@@ -30,6 +30,7 @@
 mod accumulate;
 mod add;
 mod adjust;
+mod ahead;
 mod backward;
 mod block;
 mod buffer;

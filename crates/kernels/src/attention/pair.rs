@@ -6,6 +6,7 @@
 
 use super::accumulate::{Accumulate, Few};
 use super::adjust::Adjust;
+use super::ahead::Ahead;
 use super::backward::{BiasSums, GradientRows, KeyTile};
 use super::block::Reach;
 use super::dropout;
@@ -156,6 +157,8 @@ impl<T: Storage> Pair<'_, '_, T> {
         let stride = RUN_SLOT * S::LANES;
         let group = &self.seen[first..first + panels];
         let seen = group.iter().fold(Span { start: 0, end: 0 }, |hull, &seen| hull.hull(seen));
+        let next = first + panels..first + panels + 2;
+        let mut ahead = Ahead::of(&self.rows.block, next, S::LANES, &self.run, RUN_KEYS);
         Scores {
             queries: &self.qt[first * keys.depth * S::LANES..],
             width: keys.depth,
@@ -165,6 +168,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             to: Panels { data: &mut self.weights[first * stride..], stride },
             factor: T::Real::ONE,
             tops: Tops::Unknown,
+            ahead: &mut ahead,
         }
         .run_by::<S, Singles, 4>(isa, panels);
         Scores {
@@ -176,6 +180,7 @@ impl<T: Storage> Pair<'_, '_, T> {
             to: Panels { data: &mut self.grads[first * stride..], stride },
             factor: T::Real::ONE,
             tops: Tops::Unknown,
+            ahead: &mut ahead,
         }
         .run_by::<S, Singles, 4>(isa, panels);
     }

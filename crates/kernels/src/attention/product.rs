@@ -20,6 +20,7 @@
 //! goes through memory.
 
 use super::TILE_KEYS;
+use super::ahead::Ahead;
 use super::multiply::Multiply;
 use super::rows::Rows;
 use crate::Element;
@@ -54,6 +55,8 @@ pub(super) struct Scores<'a, A, N> {
     pub(super) factor: A,
     /// What becomes of the largest scores, where those are the products and nobody hides any.
     pub(super) tops: Tops<'a, A>,
+    /// What is asked for meanwhile.
+    pub(super) ahead: &'a mut Ahead,
 }
 
 /// Where the largest products go while they are still in registers.
@@ -116,7 +119,9 @@ impl<A: Real, N: Element> Scores<'_, A, N> {
         let stride = self.keys.stride();
         let mut j = range.start;
         let mut key = self.keys.start().wrapping_offset((j as isize).wrapping_mul(stride));
+        let asked = self.ahead.left().div_ceil(range.len().div_ceil(R).max(1));
         while j < range.end {
+            self.ahead.ask(asked);
             let mut keys = [key; R];
             for r in 1..R {
                 // Past the end the last key stands in: its scores are never looked at, and change no maximum.

@@ -5,6 +5,7 @@
 
 use super::TILE_KEYS;
 use super::adjust::{Adjust, keeps_products};
+use super::ahead::Ahead;
 use super::block::{Reach, reach};
 use super::multiply::Multiply;
 use super::notes::{Notes, Scored, Seen};
@@ -115,6 +116,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         let seen = [panels.start, panels.end - 1].map(|panel| self.reach[panel].some.within(&self.tile));
         let plain = self.is_plain(&panels, &seen[0]);
         let noted = self.notes.is_some();
+        let mut ahead = self.ahead::<S>(panels.end..panels.end + 2);
         let eights = plain && noted && S::REGISTERS == Registers::ThirtyTwo && seen[0].start % 8 == 0;
         for (panels, keys_seen) in shared(panels.clone(), seen) {
             let (stride, width) = (self.to.stride, self.block.keys.width().div_ceil(M::PER_LANE));
@@ -132,6 +134,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
                     false if plain && !noted => Tops::OfRows(&mut self.max[rows]),
                     false => Tops::Unknown,
                 },
+                ahead: &mut ahead,
             }
             .run::<S, M>(isa, panels.len());
         }
@@ -140,19 +143,38 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         }
         // While they lie in the first cache.
         for panel in panels.start..panels.end {
-            if !plain {
-                self.adjust(isa, panel);
+            if plain {
+                let first = (panel - panels.start) * EIGHTS * S::LANES;
+                self.maximum(isa, panel, eights.then_some(first));
+            } else {
+                self.finish(isa, panel);
             }
-            let first = (panel - panels.start) * EIGHTS * S::LANES;
-            self.maximum(isa, panel, eights.then_some(first));
         }
     }
 
     /// From the products of one panel to its scores, and the maximum with them.
     #[inline(always)]
     pub(super) fn settle<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
-        self.adjust(isa, panel);
-        self.maximum(isa, panel, None);
+        let mut ahead = self.ahead::<S>(panel + 2..panel + 3);
+        ahead.ask(ahead.left());
+        self.finish(isa, panel);
+    }
+
+    #[inline(always)]
+    fn finish<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
+        let top = self.adjust(isa, panel);
+        if let (Some(top), None) = (top, &self.notes) {
+            let max = &mut self.max[panel * S::LANES..(panel + 1) * S::LANES];
+            isa.store(isa.max(isa.load(max), top), max);
+        } else {
+            self.maximum(isa, panel, None);
+        }
+    }
+
+    /// The biases and masks of panels that come later.
+    #[inline(always)]
+    fn ahead<S: Float<T::Real>>(&self, panels: Range<usize>) -> Ahead {
+        Ahead::of(self.block, panels, S::LANES, &self.tile, TILE_KEYS)
     }
 
     /// Whether the products with these keys are all the scores that these panels have in the tile.
@@ -167,9 +189,9 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         keeps_products(self.block, &self.tile)
     }
 
-    /// What changes the scores of one panel after the product.
+    /// What changes the scores of one panel after the product; the largest of them where they are known.
     #[inline(always)]
-    fn adjust<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
+    fn adjust<S: Float<T::Real>>(&mut self, isa: S, panel: usize) -> Option<S::Vector> {
         let (lanes, reach) = (S::LANES, self.reach[panel]);
         let seen = reach.some.within(&self.tile);
         let scores = &mut self.to.data[panel * self.to.stride..][..TILE_KEYS * lanes];
@@ -182,7 +204,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
             scores,
             lines: self.lines,
         }
-        .run(isa);
+        .run(isa)
     }
 
     /// The maximum with the scores of one panel, and what is noted about them; the largest of each eight keys may lie in `lines` already.

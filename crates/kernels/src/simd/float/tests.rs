@@ -103,10 +103,10 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
             two_halves: {
                 // SAFETY: the same.
                 let two = unsafe { isa.load_two_bf16_at(BF16.as_ptr()) }.map(out);
-                let in_order = |at: usize| match S::BF16_IN_HALVES {
-                    true => two[at % 2][at / 2],
-                    false => two[at / lanes][at % lanes],
+                let place = |at: usize| {
+                    if S::BF16_IN_HALVES { (at % 2, at / 2) } else { (at / lanes, at % lanes) }
                 };
+                let in_order = |at: usize| two[place(at).0][place(at).1];
                 (0..2 * lanes).map(in_order).collect()
             },
             fused: out(isa.fused_mul_sub(a, b, isa.fused_mul_add(a, b, a))),
