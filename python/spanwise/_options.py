@@ -81,8 +81,10 @@ def asked(kind: Plain | Torch, like: Array, **options: Unpack[Options]) -> dict[
     if (mask := options.get("mask")) is not None:
         given["mask"] = _mask(kind, mask)
     causal = options.get("causal")
-    if causal is not False and causal is not None:
-        given["causal"] = "square" if causal is True else causal
+    if not isinstance(causal, (bool, np.bool_, str, type(None))):
+        raise DtypeError(f'attention: `causal` is {causal!r}; expected True, False, "top-left" or "bottom-right"')
+    if isinstance(causal, str) or causal:
+        given["causal"] = causal if isinstance(causal, str) else "square"
     if (window := options.get("window")) is not None:
         given["window"] = _window(window)
     if (alibi := options.get("alibi")) is not None:
@@ -134,8 +136,10 @@ _SIMPLE = ("lse", "entropy", "max", "received", "row_sum_error")
 def wanted(stats: str | Iterable[str]) -> dict[str, Any]:
     """The statistics that ``stats`` names."""
     names: dict[str, Any] = {}
+    if not isinstance(stats, Iterable):
+        raise DtypeError(f"attention: `stats` is {stats!r}; expected names of statistics")
     for word in (stats,) if isinstance(stats, str) else stats:
-        name, colon, size = word.partition(":")
+        name, colon, size = str(word).partition(":")
         parts = [int(part) if part.isdecimal() else 0 for part in size.split("x")]
         if name in _SIMPLE and not colon:
             names[name] = True

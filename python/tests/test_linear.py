@@ -328,6 +328,18 @@ def test_truth_values_are_one_column_of_numbers_however_a_table_holds_them():
         linear.lstsq(gaps, y[:4])
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_label_that_is_missing_has_its_row(missing):
+    labels = np.array(["a", "b", missing, "a"], dtype=object)
+    with pytest.raises(errors.NotFiniteError, match="`y` holds .* at row 2; expected labels of classes"):
+        linear.logistic(X[:4], labels)
+
+
+def test_labels_that_have_no_order_are_named_by_their_types():
+    with pytest.raises(errors.DtypeError, match="`y` holds labels of the types int, str"):
+        linear.logistic(X[:4], np.array(["a", 1, "a", 1], dtype=object))
+
+
 def test_numbers_with_fractions_are_no_classes():
     X = np.random.default_rng(0).standard_normal((20, 2))
     with pytest.raises(errors.NumberError, match="20 different numbers with fractions"):

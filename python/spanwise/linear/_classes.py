@@ -13,7 +13,7 @@ from .._arrays import Names, vector
 from .._numbers import whole
 from .._progress import fitting
 from .._tables import Design, features, predicted
-from ..errors import NotFiniteError, NumberError, ShapeError
+from ..errors import DtypeError, NotFiniteError, NumberError, ShapeError
 from ._text import coefficients, counted, numbers, said
 
 F64 = npt.NDArray[np.float64]
@@ -120,6 +120,21 @@ def probabilities(scores: F64) -> F64:
     return shares
 
 
+def _refuse_unordered(labels: npt.NDArray[Any]) -> None:
+    """Objects that are missing, or of types that cannot be put in order."""
+    for row, label in enumerate(labels):
+        # Not a number and not a time are not even themselves; pandas' NA does not say.
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            raise NotFiniteError(f"logistic regression: `y` holds {label} at row {row}; expected labels of classes")
+    kinds = sorted({type(label).__name__ for label in labels})
+    try:
+        sorted(set(labels))
+    except TypeError as error:
+        raise DtypeError(
+            f"logistic regression: `y` holds labels of the types {', '.join(kinds)}; expected some that have an order"
+        ) from error
+
+
 def coded(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """The different labels, rising, and each row's index among them."""
     if labels.dtype.kind in "iu" and labels.size:
@@ -196,6 +211,8 @@ def logistic(
     if labels.dtype.kind == "f" and (wrong := np.flatnonzero(~np.isfinite(labels))).size:
         value = "NaN" if np.isnan(labels[wrong[0]]) else f"{labels[wrong[0]]:g}"
         raise NotFiniteError(f"logistic regression: `y` holds {value} at row {wrong[0]}; expected labels of classes")
+    if labels.dtype.kind == "O":
+        _refuse_unordered(labels)
     classes, codes = coded(labels)
     if labels.dtype.kind == "f" and not np.array_equal(classes, np.round(classes)):
         raise NumberError(
