@@ -66,10 +66,12 @@ fn cut(page: &mut Block, all: usize, shown: usize, what: &str) {
 pub(crate) fn facts(page: &mut Block, facts: &[(String, String)]) {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, text) in facts {
-        let lines = wrapped(text, crate::WIDTH.saturating_sub(width + 2));
-        for (name, line) in std::iter::once(name.as_str()).chain(std::iter::repeat("")).zip(lines) {
+        let mut lines = wrapped(text, crate::WIDTH.saturating_sub(width + 2)).into_iter();
+        let mut push = |name: &str, line: String| {
             page.push(Line::new(Style::Faint, format!("{name:<width$}  ")).and(Style::Text, line));
-        }
+        };
+        push(name, lines.next().unwrap_or_default());
+        lines.for_each(|line| push("", line));
     }
 }
 

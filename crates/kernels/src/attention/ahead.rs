@@ -1,5 +1,5 @@
-//! Biases and masks that will be needed next are asked for while products are formed, a row with each register tile or so:
-//! little else is read then. All at once they would take longer to come than there is anything else to do.
+//! Biases and masks that will be needed next are asked for while products are formed, a row with each register tile or so. All at once
+//! they would take longer to come than there is anything else to do.
 
 use super::part::{Block, Tile};
 use super::storage::Storage;
@@ -35,17 +35,15 @@ impl Ahead {
             return Ahead::NOTHING;
         }
         let all = block.spans.len().div_ceil(lanes);
-        let (panel, key) = if panels.start < all {
-            (panels.start, tile.start)
-        } else {
-            (panels.start - all, tile.start + step)
-        };
+        let key = if panels.start < all { tile.start } else { tile.start + step };
+        let panel = panels.start % all;
         let row = panel * lanes;
         let (part, query) = block.query(row);
         // Rows of several short parts lie in several places.
         let rows = (part.row + part.count - row.min(part.row + part.count)).min(panels.len() * lanes);
         let keys = key..key + (tile.end - tile.start);
-        Ahead { rows, bias: Line::of(part.bias, query, &keys), mask: Line::of(part.mask, query, &keys) }
+        let (bias, mask) = (Line::of(part.bias, query, &keys), Line::of(part.mask, query, &keys));
+        Ahead { rows: if bias.bytes + mask.bytes > 0 { rows } else { 0 }, bias, mask }
     }
 
     /// How many rows there are.
@@ -88,11 +86,9 @@ impl Line {
         }
         // Addresses alone: a stride of an axis of length 1 may be anything, and rows may end before these keys.
         let at = (start as isize).wrapping_add((query as isize).wrapping_mul(row_stride));
-        let first = data.as_ptr().wrapping_offset(at).wrapping_add(keys.start).cast::<u8>();
-        let before = first.addr() % CACHE_LINE;
         Line {
-            start: first.wrapping_sub(before),
-            bytes: before + (keys.end - keys.start) * size_of::<T>(),
+            start: data.as_ptr().wrapping_offset(at).wrapping_add(keys.start).cast(),
+            bytes: (keys.end - keys.start) * size_of::<T>(),
             step: row_stride.wrapping_mul(size_of::<T>() as isize),
         }
     }
@@ -100,9 +96,13 @@ impl Line {
     /// Asks for it and goes on to the next row.
     #[inline(always)]
     fn ask(&mut self) {
+        // Lines of the cache from the one on that it begins in.
+        let before = self.start.addr() % CACHE_LINE;
+        let first = self.start.wrapping_sub(before);
+        let end = if self.bytes > 0 { before + self.bytes } else { 0 };
         let mut at = 0;
-        while at < self.bytes {
-            prefetch(self.start.wrapping_add(at));
+        while at < end {
+            prefetch(first.wrapping_add(at));
             at += CACHE_LINE;
         }
         self.start = self.start.wrapping_offset(self.step);

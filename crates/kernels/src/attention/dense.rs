@@ -15,6 +15,8 @@
 //!   s = s where the lane's bit is set, otherwise −∞
 //! ```
 //!
+//! The largest score of each row comes with them, from registers.
+//!
 //! A line of booleans is a line of bytes, so the shift and the addition run over many keys at once, and a panel costs a byte
 //! of reading for each score. What is hidden is −∞ whatever the product was: NaN − ∞ would be NaN.
 

@@ -12,6 +12,7 @@
 //!
 //! The two products multiply numbers in the type sums are formed in (wide.rs), or pairs of bf16 (dots.rs), with the same
 //! register tiles and the same loops around them (products.rs); or whole tiles of bf16, of which f16 and f32 are sums (tiles.rs).
+//! Biases and masks of later rows are asked for meanwhile (ahead.rs).
 //!
 //! Scores are in units of log₂: `scale·log₂e` is folded into Qᵀ, or into the sums of pairs, so that the exponential is a
 //! plain power of two. Lanes are queries, so that no step of the softmax crosses lanes. Where statistics are

@@ -89,8 +89,7 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         self.slot == 0
     }
 
-    /// Asks for a share of the tile's values, which will be used next: as much as these panels are of all. Little else reads memory
-    /// while scores are formed.
+    /// Asks for a share of the tile's values, which will be used next: as much as these panels are of all.
     #[inline(always)]
     pub(super) fn fetch_values(&self, panels: &Range<usize>) {
         let (all, keys) = (self.reach.len(), self.tile.end - self.tile.start);
@@ -152,7 +151,8 @@ impl<T: Storage> Scoring<'_, '_, '_, T> {
         }
     }
 
-    /// From the products of one panel to its scores, and the maximum with them.
+    /// From the products of one panel to its scores, and the maximum with them. Biases and masks of the panel after the next are asked for
+    /// at once here: tiles are multiplied too fast for anything between them.
     #[inline(always)]
     pub(super) fn settle<S: Float<T::Real>>(&mut self, isa: S, panel: usize) {
         let mut ahead = self.ahead::<S>(panel + 2..panel + 3);

@@ -17,12 +17,12 @@ const INTERLEAVED_UP_TO: usize = 32;
 const AHEAD: usize = 1024;
 /// Numbers in a cache line.
 const LINE: usize = 8;
-/// Elements of X to a work item. Smaller ones read a quarter slower: fetching begins anew with each.
+/// Elements of X to a work item, at least. Smaller ones read a quarter slower: fetching begins anew with each.
 const GRAIN: usize = 1 << 19;
 /// Rows of column-major memory to a work item, about: each column is then read in runs of several pages.
 const LONG: usize = 4096;
-/// Work items there are at least of column-major memory.
-const FEWEST: usize = 4;
+/// Work items to a thread, at least, where a longer run of each column would leave fewer.
+const ITEMS: usize = 2;
 /// Rows to a strip of column-major memory: a run of pages of each column, while the result stays near.
 const STRIP: usize = 8192;
 /// The same where the next columns are asked for, which stay in the second cache until their turn.
@@ -65,14 +65,15 @@ pub(super) fn multiply_on(isa: Isa, asked: bool, x: &dyn RowSource, w: &[f64], o
 }
 
 /// Rows to a work item: whole strips where they are many, and of memory that lies in columns as many as make long runs, in parts of about
-/// the same size. What a row comes to does not depend on it.
+/// the same size, a multiple of the threads. What a row comes to does not depend on how rows are cut, so that may depend on threads.
 fn item_rows(x: &dyn RowSource, strip: usize) -> usize {
     let rows = (GRAIN / x.cols().max(1)).max(1);
     let rows = rows.next_multiple_of(if rows < strip { 64 } else { strip });
     let mut converted = Vec::new();
     match x.block(0, x.rows().min(2), &mut converted).layout() {
         Layout::Columns { .. } if converted.is_empty() => {
-            let parts = (x.rows() / LONG).next_power_of_two().max(FEWEST);
+            let fewest = ITEMS * rayon::current_num_threads();
+            let parts = (x.rows() / LONG / fewest * fewest).max(fewest);
             rows.max(x.rows().div_ceil(parts).next_multiple_of(64))
         }
         _ => rows,

@@ -153,7 +153,8 @@ impl<T: Element> RowSource for View<'_, T> {
         let col_stride = if self.rank() < 2 { 1 } else { self.strides()[1] };
         let (data, start) = self.memory();
         let start = start.wrapping_add_signed(first as isize * row_stride);
-        if let Some(layout) = borrowed_layout(row_stride, col_stride, count, cols)
+        // As the whole table lies, so that a single row of it is computed as it would be among others.
+        if let Some(layout) = borrowed_layout([row_stride, col_stride], RowSource::rows(self), [count, cols])
             && let Some(numbers) = as_f64(&data[start..])
         {
             return Block::new(numbers, count, cols, layout);
@@ -169,10 +170,14 @@ impl<T: Element> RowSource for View<'_, T> {
     }
 }
 
-/// The layout of memory that can be used as it is: one axis without gaps, the other going forward.
-fn borrowed_layout(row_stride: isize, col_stride: isize, rows: usize, cols: usize) -> Option<Layout> {
+/// The layout of memory that can be used as it is, for some rows of a table of `all`: one axis without gaps, the other going forward.
+fn borrowed_layout(
+    [row_stride, col_stride]: [isize; 2],
+    all: usize,
+    [rows, cols]: [usize; 2],
+) -> Option<Layout> {
     // The stride of an axis of length 1 is never used.
-    let row_stride = if rows == 1 { cols as isize } else { row_stride };
+    let row_stride = if all == 1 { cols as isize } else { row_stride };
     let col_stride = if cols == 1 { rows as isize } else { col_stride };
     if row_stride == 1 && col_stride >= 0 {
         Some(Layout::Columns { stride: col_stride as usize })

@@ -227,6 +227,32 @@ fn products_agree_with_their_definition() {
     }
 }
 
+#[test]
+fn long_columns_are_multiplied_in_strips_and_items_to_the_same_bits() {
+    // Two strips to an item, several items, and a last one of a single row.
+    for [n, d] in [[9000, 13], [9000, 70], [32_769, 20], [20_481, 25]] {
+        let case = case(n, d, 1);
+        let turned = case.x.transposed();
+        let (rows, columns) = (case.x.view(), turned.view().transposed());
+        let w: Vec<f64> = (0..d).map(|j| 0.5 - j as f64 / 16.0).collect();
+        let run = |x: &dyn RowSource, threads: usize, asked: bool| {
+            let mut out = vec![f64::NAN; n];
+            crew::with_exactly(threads, || multiply_on(Isa::detected(), asked, x, &w, 0.75, &mut out));
+            out
+        };
+        let expected = run(&columns, 1, false);
+        for (threads, asked) in [(1, true), (2, false), (3, true), (8, false)] {
+            assert!(run(&columns, threads, asked) == expected, "{n} × {d}, {threads} threads, {asked}");
+        }
+        // A row of the table alone is what it is among the others.
+        let one = columns.narrowed(0, n - 1..n).unwrap();
+        assert!((run(&rows, 1, false)[n - 1] - expected[n - 1]).abs() <= 1e-12 * d as f64);
+        let mut alone = [0.0];
+        multiply_on(Isa::detected(), false, &one, &w, 0.75, &mut alone);
+        assert!((alone[0] - expected[n - 1]).abs() <= 1e-12 * d as f64);
+    }
+}
+
 /// Residual and gradient in double-double, number by number.
 fn plain_gradient(case: &Case, weighted: bool, coefficients: &[Twofold]) -> Vec<Twofold> {
     let d = case.d;

@@ -44,7 +44,7 @@ struct Given {
     nothing: Vec<f64>,
     halves: [Vec<f64>; 2],
     first_halves: Vec<[Vec<f64>; 2]>,
-    two_halves: Vec<f64>,
+    two_vectors: Vec<f64>,
     fused: Vec<f64>,
     negative: Vec<f64>,
     sum: f64,
@@ -100,7 +100,7 @@ impl<A: Real> FloatKernel<A> for Operations<'_, A> {
             first_halves: (0..=lanes)
                 .map(|k| [out(isa.load_first_bf16(&BF16[..k])), out(isa.load_first_f16(&F16[..k]))])
                 .collect(),
-            two_halves: {
+            two_vectors: {
                 // SAFETY: the same.
                 let two = unsafe { isa.load_two_bf16_at(BF16.as_ptr()) }.map(out);
                 let place = |at: usize| {
@@ -158,8 +158,8 @@ fn operations_agree<A: Real>() {
             }
             assert_eq!(given.halves[0][i], BF16[i].to_f64(), "{isa}");
             assert_eq!(given.halves[1][i], F16[i].to_f64(), "{isa}");
-            assert_eq!(given.two_halves[i], BF16[i].to_f64(), "{isa}");
-            assert_eq!(given.two_halves[n + i], BF16[n + i].to_f64(), "{isa}");
+            assert_eq!(given.two_vectors[i], BF16[i].to_f64(), "{isa}");
+            assert_eq!(given.two_vectors[n + i], BF16[n + i].to_f64(), "{isa}");
             assert!((given.fused[i] + x[i]).abs() < 1e-7, "{isa}");
             let expected = (x[i] + y[i] - (x[i] * y[i] + x[i])) - x[i] * y[i];
             assert!((given.negative[i] - expected).abs() < 1e-6, "{isa}");
